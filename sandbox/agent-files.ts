@@ -12,7 +12,7 @@ import type { SandboxState } from './state.js';
 type Facts = Readonly<Record<string, unknown>>;
 
 /** An agent that calls tools. */
-export interface Calling {
+interface Calling {
   call(name: string, given?: Facts): Promise<{ readonly isRefused: boolean; readonly data: Facts }>;
 }
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { type Started, startProgram } from './processes.js';
 
-export interface AnvilOptions {
+interface AnvilOptions {
   readonly port: number;
   readonly chainId: number;
   /** Seconds between blocks; a block for each transaction when absent. */

@@ -33,7 +33,7 @@ export function stockBuyer(key: Hex, rpcUrl: string): Buyer {
 }
 
 /** Who signs: a key, or a smart wallet. */
-export type BuyerAccount = Parameters<typeof toClientEvmSigner>[0];
+type BuyerAccount = Parameters<typeof toClientEvmSigner>[0];
 
 /** The same for any account. BNB Chain needs `spendControls`: it has no default asset. */
 export function stockBuyerAs(account: BuyerAccount, rpcUrl: string): Buyer {

@@ -10,7 +10,7 @@ import { type Anvil, startAnvil } from './anvil.js';
 import { type Deployment, deploySandbox, type SandboxClient, sandboxClient } from './deploy.js';
 import { freePort, startProgram } from './processes.js';
 
-export interface GethOptions {
+interface GethOptions {
   readonly binary: string;
   readonly chainId: number;
   /** Seconds between blocks, whole ones; a block for each transaction when absent. */

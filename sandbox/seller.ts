@@ -13,7 +13,7 @@ import type { Address } from 'viem';
 import { COIN_NAME, USD_NAME, USD_VERSION } from './deploy.js';
 import { sellByV1, v1NameOf } from './v1.js';
 
-export interface SellerOptions {
+interface SellerOptions {
   readonly facilitatorUrl: string;
   readonly network: `eip155:${number}`;
   readonly payTo: Address;

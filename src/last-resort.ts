@@ -3,7 +3,7 @@ import { describeError } from './platform/observability/error-description.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
 
 /** What this needs of `process`; tests give their own. */
-export interface FaultSource {
+interface FaultSource {
   on(
     event: 'unhandledRejection' | 'uncaughtException',
     listener: (fault: unknown) => void,

@@ -1,5 +1,5 @@
 /** What SIGTERM and SIGINT lead to: how the process ends, once it knows. */
-export type ShutdownHandler = () => Promise<void>;
+type ShutdownHandler = () => Promise<void>;
 
 /** What this needs of `process`; tests give their own. */
 export interface SignalSource {

@@ -20,7 +20,7 @@ export interface AccessRun {
 }
 
 /** All rounds of one service at one concurrency, each compared with the open service of its round. */
-export interface AccessCell {
+interface AccessCell {
   readonly setting: Setting;
   readonly concurrency: number;
   readonly perSecond: Spread;

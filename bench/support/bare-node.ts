@@ -9,7 +9,7 @@ import type { ChainClock } from './chain-clock.js';
 const TRANSFER_GAS = 21_000n;
 const GAS_PRICE_WEI = 50_000_000n;
 
-export interface BareNodeOptions {
+interface BareNodeOptions {
   readonly rpcUrl: string;
   readonly chainId: number;
   /** An account that nobody else sends from. */

@@ -24,7 +24,7 @@ export interface BesideRun {
 }
 
 /** All rounds of one facilitator at one concurrency. */
-export interface BesideRow {
+interface BesideRow {
   readonly who: string;
   readonly concurrency: number;
   readonly perSecond: Spread;

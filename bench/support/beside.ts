@@ -6,7 +6,7 @@ import { pidOf, treeOf } from './processor-time.js';
 import { CHAIN_ID, V1_NETWORK } from './stage.js';
 
 /** A facilitator that is measured beside ours: `--beside NAME=COMMAND` or `--beside NAME=URL`. */
-export interface BesideOption {
+interface BesideOption {
   readonly name: string;
   /** How it is started; `undefined` where it runs already. */
   readonly command: string | undefined;

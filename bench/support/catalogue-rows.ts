@@ -74,7 +74,7 @@ export const WORDS: readonly string[] = (() => {
 /** Every description has it. */
 export const COMMON_WORD = 'api';
 
-export function payeeOf({ seed }: LargeCatalogue, rank: number): Address {
+function payeeOf({ seed }: LargeCatalogue, rank: number): Address {
   return `0x${bytesNamed(seed, 'payee', rank).subarray(0, 20).toString('hex')}`;
 }
 
@@ -233,7 +233,7 @@ const CALLS = `
     select id, chain_id, id, at from called)
   insert into x402.catalogue_calls (settlement_id, entry_id, claimed_at) select id, entry_id, at from called`;
 
-export interface FilledCatalogue {
+interface FilledCatalogue {
   readonly seconds: number;
   /** Of the tables of the catalogue with their indexes. */
   readonly mebibytes: number;

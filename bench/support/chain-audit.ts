@@ -5,7 +5,7 @@ import type { Answered } from './load.js';
 import { AMOUNT, type Kind, type PaymentFactory } from './payment-factory.js';
 
 /** The state of the chain before a run, to compare with after it. */
-export interface Audit {
+interface Audit {
   /**
    * What the chain says against the answers; empty when every success told is a payment that landed,
    * every payment that landed was told, and each transaction of the signers is one that was told.

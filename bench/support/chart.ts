@@ -86,14 +86,14 @@ function scale(from: number, to: number, start: number, end: number): (value: nu
 }
 
 /** One line of a curve. */
-export interface Curve {
+interface Curve {
   readonly name: string;
   readonly colour: string;
   readonly isDashed?: boolean;
   readonly points: readonly (readonly [x: number, y: number])[];
 }
 
-export interface Axis {
+interface Axis {
   readonly title: string;
   /** What is written beside a line of the grid. */
   readonly label: (value: number) => string;

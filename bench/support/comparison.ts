@@ -6,7 +6,7 @@ import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
 export type Contestant = 'ours' | 'reference';
 
 /** One run of one contestant, as it is written to files. */
-export interface Run {
+interface Run {
   readonly perSecond: number;
   readonly completed: number;
   readonly failed: number;

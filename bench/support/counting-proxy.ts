@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import { freePort } from '../../sandbox/processes.js';
 
 /** What went to the node since it was last asked. */
-export interface Counted {
+interface Counted {
   /** HTTP requests; a JSON-RPC batch is one. */
   readonly requests: number;
   /** Calls by method. */

@@ -19,7 +19,7 @@ const LOOK_MS = 10;
 const TRICKLE_PER_SECOND = 20;
 const PERMIT2_PART = 5;
 
-export interface ArchivingParts {
+interface ArchivingParts {
   readonly stage: BenchStage;
   readonly postgres: SandboxPostgres;
   /** Settles, and does not archive. */

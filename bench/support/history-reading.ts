@@ -23,7 +23,7 @@ import { CHAIN_ID } from './stage.js';
 import { type Answering, cellOf, type ReadCell, type TimedGet, timeGets } from './timed-gets.js';
 
 /** Those who ask for lists. */
-export interface Sellers {
+interface Sellers {
   readonly records: readonly ApiKeyRecord[];
   /** The one that was paid most often. */
   readonly largest: Seller;
@@ -33,7 +33,7 @@ export interface Sellers {
   readonly any: readonly Seller[];
 }
 
-export interface Seller {
+interface Seller {
   readonly key: string;
   readonly payees: readonly Address[];
 }

@@ -50,7 +50,7 @@ export interface Reconciled {
   readonly exitCode: number;
 }
 
-export interface Fill {
+interface Fill {
   readonly rows: number;
   readonly seconds: number;
   readonly months: number;

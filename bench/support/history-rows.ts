@@ -16,7 +16,7 @@ export interface LargeHistory {
 }
 
 export const PAYEES = 10_000;
-export const PAYERS = 100_000;
+const PAYERS = 100_000;
 /** Settlements of one transaction. */
 export const OF_ONE_TRANSACTION = 4;
 /** Rows that are written together. */
@@ -161,7 +161,7 @@ const COPIED = `
     from x402.settlements where state = 'finalized' and sale = 'sold'
   ) as newest where of_method <= ${TEMPLATES}`;
 
-export interface Filled {
+interface Filled {
   readonly seconds: number;
   /** Rows of the table now, of this run and those before. */
   readonly rows: number;

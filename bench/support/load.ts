@@ -1,6 +1,6 @@
 import { JsonConnection } from './connection.js';
 
-export type AnswerBody = Readonly<Record<string, unknown>>;
+type AnswerBody = Readonly<Record<string, unknown>>;
 
 /** One measured run: a fixed number of requests kept under way at all times. */
 export interface LoadResult {

@@ -43,7 +43,7 @@ export interface Rest {
 }
 
 /** What the curve says. */
-export interface Steadiness {
+interface Steadiness {
   /** MiB for each 10 000 settlements, over the second half. */
   readonly slopeMiB: number;
   /** Least and most of the second half. */

@@ -25,14 +25,14 @@ interface Payer {
 export type Kind = 'eip3009' | 'permit2' | 'upto' | 'v1';
 
 /** Whose payments are made. */
-export interface MakeOptions {
+interface MakeOptions {
   /** How many payees share the payments; all of them when absent. */
   readonly payees?: number;
   /** Who may collect them, where that is signed. */
   readonly facilitator?: Address;
 }
 
-export interface MillOptions {
+interface MillOptions {
   readonly client: SandboxClient;
   readonly chainId: number;
   readonly v1Network: string;

@@ -5,7 +5,7 @@ import type { Started } from '../../sandbox/processes.js';
 const TICKS_PER_SECOND = 100;
 
 /** Seconds of processor time a program has used so far; `undefined` where there is no `/proc`. */
-export function processorSecondsOf(pid: number): number | undefined {
+function processorSecondsOf(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may hold spaces; utime and stime are the 12th and 13th field after it.

@@ -47,7 +47,7 @@ export interface SettleReport {
 }
 
 /** Nothing that waits for a block can be faster than one block for each place in the line. */
-export function boundOf(concurrency: number, blockTime: number): number {
+function boundOf(concurrency: number, blockTime: number): number {
   return concurrency / blockTime;
 }
 

@@ -5,7 +5,7 @@ import { newTrialSigner } from '../../src/protocol/evm/token/token-trials.js';
 import { readSentTerms } from '../../src/protocol/payment/payment-required.js';
 
 /** What is bought. */
-export interface Target {
+interface Target {
   readonly url: string;
   readonly method: string;
   readonly body: string | undefined;

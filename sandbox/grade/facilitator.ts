@@ -40,7 +40,7 @@ export interface Heard {
   successes: number;
 }
 
-export interface GradeFacilitatorOptions {
+interface GradeFacilitatorOptions {
   readonly port: number;
   readonly host: string;
   /** CAIP-2 names beside those that are known. */

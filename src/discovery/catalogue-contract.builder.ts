@@ -14,7 +14,7 @@ import {
 import type { Statement } from './owned/statement.js';
 import type { StatementStore } from './owned/statements.js';
 
-export interface CatalogueUnderTest {
+interface CatalogueUnderTest {
   readonly writer: CatalogueWriter;
   readonly reader: CatalogueReader;
   readonly statements: StatementStore;

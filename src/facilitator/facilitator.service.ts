@@ -40,7 +40,7 @@ import { type VerifyService } from './verify/verify.service.js';
 export type Versions = readonly (1 | 2)[];
 
 /** The body of a verify answer (x402 V2 specification §5.4.2). */
-export interface VerifyBody {
+interface VerifyBody {
   readonly isValid: boolean;
   readonly invalidReason?: Reason;
   readonly invalidMessage?: string;

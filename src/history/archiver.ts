@@ -9,7 +9,7 @@ import type { Evictor } from './evictor.js';
 import type { HistoryObserver } from './history-observer.js';
 import { newestOf } from './settlement-row.js';
 
-export interface ArchiverOptions {
+interface ArchiverOptions {
   readonly outbox: Outbox;
   readonly archive: Archive;
   readonly chainIds: readonly number[];

@@ -8,7 +8,7 @@ export interface AuditTable {
   add(chainId: number, entries: readonly AuditEntry[]): Promise<void>;
 }
 
-export interface AuditArchiverOptions {
+interface AuditArchiverOptions {
   readonly trail: AuditTrail;
   readonly table: AuditTable;
   readonly chainIds: readonly number[];

@@ -9,7 +9,7 @@ import type {
 import type { ArchiveReader } from './archive-reader.js';
 import type { HistoryObserver, LookUpOutcome } from './history-observer.js';
 
-export interface BoundedArchiveOptions {
+interface BoundedArchiveOptions {
   readonly reader: ArchiveReader;
   readonly observer: Pick<HistoryObserver, 'lookedUp'>;
   readonly clock: Pick<Clock, 'steady'>;

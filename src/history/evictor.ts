@@ -11,7 +11,7 @@ import type { ArchiveReader } from './archive-reader.js';
 import { holdsAllOf } from './archived-row.js';
 import type { HistoryObserver } from './history-observer.js';
 
-export interface EvictorOptions {
+interface EvictorOptions {
   readonly cooled: CooledSettlements;
   readonly reader: Pick<ArchiveReader, 'find'>;
   readonly observer: Pick<HistoryObserver, 'left'>;

@@ -7,7 +7,7 @@ import type { Backlog, Outbox } from '../settlement/ledger/outbox.js';
 import type { ArchiveTrouble } from './archive.js';
 import { MemoryTrend } from './memory-trend.js';
 
-export interface HistoryHealthOptions {
+interface HistoryHealthOptions {
   readonly outbox: Outbox;
   readonly chainIds: readonly number[];
   readonly redis: Pick<RedisWatch, 'setUp'>;
@@ -17,7 +17,7 @@ export interface HistoryHealthOptions {
 }
 
 /** What waits to be archived, by the name of its network. */
-export type NetworkBacklog = Backlog & { readonly network: string };
+type NetworkBacklog = Backlog & { readonly network: string };
 
 export interface HistoryState {
   readonly backlogs: readonly NetworkBacklog[];

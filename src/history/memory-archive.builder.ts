@@ -11,7 +11,7 @@ import { PAYMENT_COLUMNS, rowOf, type SettlementRow } from './settlement-row.js'
 /** Where the next call of `store` fails: before anything is written, or after it was. */
 type Failure = 'before commit' | 'after commit';
 
-export interface MemoryArchiveOptions {
+interface MemoryArchiveOptions {
   /** Months kept beside the current one; `undefined` keeps all. */
   readonly months: number | undefined;
   readonly now: () => number;

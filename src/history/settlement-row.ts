@@ -145,6 +145,6 @@ export function newestOf(changes: readonly Change[]): readonly Change[] {
   return [...newest.values()];
 }
 
-export function isOlder({ version: a }: Change, { version: b }: Change): boolean {
+function isOlder({ version: a }: Change, { version: b }: Change): boolean {
   return a.ms < b.ms || (a.ms === b.ms && a.sequence < b.sequence);
 }

@@ -8,7 +8,7 @@ const SHARED_MS = 2000;
 /** A storage that takes longer to write and read a few bytes is of no use now. */
 const PATIENCE_MS = 500;
 
-export type HubTrouble = 'storage_unavailable' | 'storage_slow' | 'index_unavailable';
+type HubTrouble = 'storage_unavailable' | 'storage_slow' | 'index_unavailable';
 
 /** Whether the hub can store and find now: a probe is written and read, the index is looked at. */
 @Injectable()

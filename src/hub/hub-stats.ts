@@ -1,5 +1,5 @@
 /** What one operation has done since the process began. */
-export interface OperationStats {
+interface OperationStats {
   readonly count: number;
   /** Bytes of payloads. */
   readonly bytes: number;

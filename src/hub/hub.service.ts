@@ -21,7 +21,7 @@ import { verifiedRead } from './storage/verified-read.js';
 import { HubRefusal } from './wire/hub-refusal.js';
 
 /** What clients are told of a stored payload. */
-export interface Descriptor {
+interface Descriptor {
   /** `<owner>/<volume>.log`, as the original names volumes. */
   readonly File: string;
   readonly Start: number;

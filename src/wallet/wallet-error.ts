@@ -22,7 +22,7 @@ export type WalletErrorCode =
   | 'no_acceptable_offer'
   | 'unavailable';
 
-export interface WalletErrorFacts {
+interface WalletErrorFacts {
   readonly rule?: string;
   readonly retryAfterSeconds?: number;
   /** The `WWW-Authenticate` of the answer (RFC 6750), where it is more than `Bearer`. */

@@ -8,7 +8,7 @@ export function newCallerAddress(): string {
   return `127.7.${Math.floor(lastAddress / 250)}.${1 + (lastAddress % 250)}`;
 }
 
-export interface Asked {
+interface Asked {
   readonly method?: 'GET' | 'POST';
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;

@@ -21,7 +21,7 @@ import type { FundedWallet } from './wallets.js';
  * `approval` goes through Permit2 for a payer who has neither coins nor approved it; `upto` too, and names the
  * lane that may send it.
  */
-export type Method = 'eip3009' | 'permit2' | 'approval' | 'upto';
+type Method = 'eip3009' | 'permit2' | 'approval' | 'upto';
 
 /** One signed authorization with its terms. */
 export interface Payment {
@@ -40,8 +40,8 @@ export interface Payment {
  * How a payment is presented: by one seller's order or two; with one order coming late, from
  * elsewhere; by an order that wants `202`; or by a crowd of identical requests, with a key and without.
  */
-export const MANNERS = ['plain', 'late', 'async', 'crowd'] as const;
-export type Manner = (typeof MANNERS)[number];
+const MANNERS = ['plain', 'late', 'async', 'crowd'] as const;
+type Manner = (typeof MANNERS)[number];
 
 /** Payments of one payer and one nonce, and the orders that were placed with them. */
 export interface Deal {
@@ -56,7 +56,7 @@ export interface Deal {
   readonly strangers: readonly Order[];
 }
 
-export interface DealOptions {
+interface DealOptions {
   /** Nobody plays tricks. */
   readonly isHonest: boolean;
   /** Whether payers bring an approval that has to be paid for first. */

@@ -2,7 +2,7 @@ import { ask } from './client.js';
 import type { Stage } from './stage.js';
 
 /** A lane as `GET /health` shows it. */
-export interface LaneView {
+interface LaneView {
   readonly signer: string;
   readonly code?: string;
   readonly inFlight: number;
@@ -10,7 +10,7 @@ export interface LaneView {
 }
 
 /** What the deployment says of itself to anybody. */
-export interface HealthView {
+interface HealthView {
   readonly lanes: readonly LaneView[];
   readonly depth: number;
   readonly live: number;

@@ -24,14 +24,14 @@ export interface Request {
 }
 
 /** What the place that a `202` names said last. */
-export interface Place {
+interface Place {
   readonly isPaid: boolean;
   readonly state: string;
   readonly payTo: string | undefined;
   readonly amount: string | undefined;
 }
 
-export type End = 'success' | 'duplicate' | 'not_sent' | 'refused' | 'gone';
+type End = 'success' | 'duplicate' | 'not_sent' | 'refused' | 'gone';
 
 /** Says nothing about the payment: ask again. */
 const ASK_AGAIN = new Set([

@@ -1,4 +1,4 @@
-export interface Command {
+interface Command {
   readonly bytes: Buffer;
   readonly words: readonly string[];
 }

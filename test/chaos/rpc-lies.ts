@@ -76,7 +76,7 @@ const DAY_SECONDS = 86_400n;
 const OLD_SECONDS = 600n;
 const BLOCKS_OFF = 2n;
 
-export interface Told {
+interface Told {
   readonly about: Lie;
   readonly call: RpcCall;
   /** What the node says of itself. */

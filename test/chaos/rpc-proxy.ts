@@ -29,7 +29,7 @@ export type RpcFault =
   | { readonly kind: 'lies'; readonly about: Lie };
 
 /** Of EIP-7825: no node takes a transaction with more gas. */
-export const TRANSACTION_GAS_MOST = 16_777_216n;
+const TRANSACTION_GAS_MOST = 16_777_216n;
 
 const SEND = 'eth_sendRawTransaction';
 const RECEIPT = 'eth_getTransactionReceipt';
@@ -41,13 +41,13 @@ function isTooMuchGas({ method, params }: RpcCall): boolean {
 }
 
 /** Called before (`false`) and after (`true`) a call reached the node; may end the caller meanwhile. */
-export type RpcWatcher = (method: string, isDone: boolean) => Promise<void>;
+type RpcWatcher = (method: string, isDone: boolean) => Promise<void>;
 
 /**
  * What a node says instead of the truth, to one call; `undefined` for the truth. A lie may be the result
  * of another call, or an error.
  */
-export type RpcLie = (
+type RpcLie = (
   call: { readonly method: string; readonly params: readonly unknown[] },
   truth: unknown,
 ) => { readonly result?: unknown; readonly error?: unknown } | undefined;

@@ -21,25 +21,25 @@ import { type FundedWallet, fundedWallets } from './wallets.js';
 
 /** Finality, two blocks on, comes soon. */
 const BLOCK_TIME_MS = 250;
-export const STRAY_CHAIN_ID = 4242;
+const STRAY_CHAIN_ID = 4242;
 const LANE_WEI = 10n ** 21n;
 const PAYERS = 16;
 const WALLETS = 60;
 
 /** When acknowledged writes were lost: from the moment the replica heard no more until it took over. */
-export interface Loss {
+interface Loss {
   readonly from: number;
   readonly to: number;
 }
 
 /** What each lane may spend at most, and what it had spent before. */
-export interface Budget {
+interface Budget {
   readonly dayOf: string;
   readonly roomWei: bigint;
   readonly before: readonly bigint[];
 }
 
-export interface StageOptions {
+interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** The file that starts the service. */
   readonly main?: string;
@@ -255,7 +255,7 @@ export const approvalSettings = (chainId: number): Readonly<Record<string, strin
 });
 
 /** Gas units one settlement may need. A batch of as many as fit is more than any node takes. */
-export const GAS_MOST = 700_000;
+const GAS_MOST = 700_000;
 
 function groupOf(
   redis: 'sentinel' | 'cluster' | undefined,

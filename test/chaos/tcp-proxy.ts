@@ -12,7 +12,7 @@ export type Verdict =
   { readonly kind: 'pass' | 'withhold' } | { readonly kind: 'swallow'; readonly silentMs: number };
 
 /** Asked before a step goes on to the server. */
-export type StepWatcher = (step: string) => Verdict | Promise<Verdict>;
+type StepWatcher = (step: string) => Verdict | Promise<Verdict>;
 
 /** Two connections that are one: that of a process, and ours to its server. */
 export interface Pair {
@@ -20,7 +20,7 @@ export interface Pair {
   readonly server: Socket;
 }
 
-export interface ProxyParts {
+interface ProxyParts {
   /** Asked at each connection: another server may have taken over since, also while a process starts. */
   readonly serverPort: () => number;
   readonly steps: StepCatalogue;

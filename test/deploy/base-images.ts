@@ -50,7 +50,7 @@ ENTRYPOINT ["prometheus", "--config.file=/etc/prometheus/prometheus.yml", "--sto
 };
 
 /** How an image came to be here. */
-export type Origin = 'present' | 'pulled' | 'stand-in';
+type Origin = 'present' | 'pulled' | 'stand-in';
 
 /**
  * Makes sure that an image is on this machine.

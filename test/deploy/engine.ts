@@ -11,7 +11,7 @@ const INSTALL_PATIENCE_MS = 300_000;
 const DAEMON_PATIENCE_MS = 30_000;
 
 /** A container engine with Compose, or why there is none. */
-export type Found = { readonly engine: Engine } | { readonly missing: string };
+type Found = { readonly engine: Engine } | { readonly missing: string };
 
 export interface RunResult {
   readonly status: number;
@@ -145,6 +145,6 @@ export function installPackages(names: readonly string[]): void {
   });
 }
 
-export function sleep(ms: number): void {
+function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

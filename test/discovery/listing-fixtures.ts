@@ -7,7 +7,7 @@ export interface Carried {
 }
 
 /** Something that sellers have asked "why am I not listed?" about, and what is true of it here. */
-export interface ListingFixture {
+interface ListingFixture {
   readonly name: string;
   /** Sent with a payment of V2, or as the words of an offer of V1. */
   readonly carried?: Carried;

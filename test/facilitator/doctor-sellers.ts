@@ -18,8 +18,7 @@ export interface SellerWorld {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 type Json = Readonly<Record<string, unknown>>;
 
-export const base64 = (value: unknown): string =>
-  Buffer.from(JSON.stringify(value)).toString('base64');
+const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 
 export function acceptOf({ network, usd, payTo }: SellerWorld, more: Json = {}): Json {
   return {
@@ -34,7 +33,7 @@ export function acceptOf({ network, usd, payTo }: SellerWorld, more: Json = {}):
   };
 }
 
-export function termsOf(accepts: unknown, more: Json = {}): Json {
+function termsOf(accepts: unknown, more: Json = {}): Json {
   const resource = { url: 'https://seller.example/report', description: '', mimeType: '' };
   return { x402Version: 2, error: 'Payment required', resource, accepts, ...more };
 }

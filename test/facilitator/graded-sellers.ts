@@ -6,7 +6,7 @@ import { PAYEE, TOKEN } from '../../src/protocol/schemes/exact/exact-payment.bui
 export type Planted =
   'delivers_twice' | 'delivers_without_success' | 'loses_paid_sale' | 'charges_again' | 'hangs';
 
-export interface GradedSellerOptions {
+interface GradedSellerOptions {
   readonly facilitatorUrl: string;
   readonly version: 1 | 2;
   readonly fault?: Planted;

@@ -2,7 +2,7 @@ import type { Listing } from '../../src/protocol/listing/listing.js';
 import type { SeededRandom } from '../support/seeded-random.js';
 
 /** What a settle request carries of what is sold, made by somebody who wants to harm whoever reads it. */
-export interface HostileDeclaration {
+interface HostileDeclaration {
   /** Of V2 or V1, as parsed from JSON. */
   readonly payload: Readonly<Record<string, unknown>>;
   readonly requirements: Readonly<Record<string, unknown>>;

@@ -44,7 +44,7 @@ const HOSTILE: readonly unknown[] = [
   { $ref: '#' },
 ];
 
-export function hostile(random: SeededRandom): unknown {
+function hostile(random: SeededRandom): unknown {
   return random.pick(HOSTILE);
 }
 

@@ -5,7 +5,7 @@ import type { GeneratedRequest } from './requests.js';
 import { hostileText, ValueMaker } from './values.js';
 
 /** Where a request goes, and bodies that are right there, to be spoiled. */
-export interface Door {
+interface Door {
   readonly method: string;
   readonly path: () => string;
   readonly bodies?: readonly unknown[];
@@ -107,7 +107,7 @@ export function openDoors(
   ];
 }
 
-export interface Inside {
+interface Inside {
   readonly agents: readonly string[];
   readonly owners: readonly string[];
   /** Of wallets that may be stopped. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
 /** One request, as the stock library took it. */
-export interface Received {
+interface Received {
   readonly id: string;
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 /** The folder of what operators hand to Prometheus and Grafana. */
 export const MONITORING = fileURLToPath(new URL('../../deploy/monitoring/', import.meta.url));
 
-export interface Alert {
+interface Alert {
   readonly alert: string;
   readonly expr: string;
   readonly annotations: { readonly runbook: string };
@@ -30,7 +30,7 @@ export function testedAlerts(): ReadonlySet<string> {
   );
 }
 
-export interface Panel {
+interface Panel {
   readonly id: number;
   readonly type: string;
   readonly title: string;

@@ -13,7 +13,7 @@ import type { RecordedSettlement } from '../../src/settlement/model/recorded-set
 import type { SettlementState } from '../../src/settlement/model/settlement.js';
 
 /** An archive, and those who read it: its look-ups, and lists of sellers. */
-export interface ArchiveWorld {
+interface ArchiveWorld {
   readonly archive: Archive;
   /** The same archive, kept for this many months beside the current one. */
   keeping(months: number): Archive;

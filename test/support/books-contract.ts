@@ -8,14 +8,14 @@ import type {
 import { idOf } from '../../src/history/recorded-settlement.builder.js';
 
 /** A settlement of the books. */
-export interface Entry {
+interface Entry {
   readonly name: string;
   readonly chainId: number;
   readonly claimedAt: number;
   readonly block: bigint | undefined;
 }
 
-export interface BooksWorld {
+interface BooksWorld {
   readonly books: SettlementBooks;
   /** Writes settlements to the books. */
   book(entries: readonly Entry[]): Promise<void>;

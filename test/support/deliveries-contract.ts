@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DeliveryStore } from '../../src/history/webhooks/delivery-store.js';
 
 /** A store of deliveries with one endpoint, events for it, and time. */
-export interface DeliveriesWorld {
+interface DeliveriesWorld {
   readonly store: DeliveryStore;
   /** The endpoint. */
   readonly id: string;

@@ -6,7 +6,7 @@ import { artifactOf, deploy, type SandboxClient, sendNow } from '../../sandbox/d
 const CONTRACTS = fileURLToPath(new URL('../contracts', import.meta.url));
 
 /** The moods of `MoodyToken`, in the order of its enum. */
-export const MOODS = [
+const MOODS = [
   'honest',
   'reverts_all',
   'halts_all',
@@ -31,9 +31,8 @@ export type Mood = (typeof MOODS)[number];
 
 /** What EIP-712 domain a moody token has. */
 export const MOODY_NAME = 'Moody';
-export const MOODY_VERSION = '1';
 
-export interface MoodyOptions {
+interface MoodyOptions {
   /** The sender that it tells from others; a lane's signer as a rule. */
   readonly watched?: Address;
   /** Gas it compares with, for moods that tell by gas. */
@@ -85,15 +84,6 @@ export async function setMoodFirst(
 
 /** Wei. */
 const HIGHEST_PRICE = 10n ** 12n;
-
-/** From this block on a token of the mood `does_nothing_in_blocks` does nothing. */
-export async function setFromBlock(
-  client: SandboxClient,
-  token: Address,
-  number: bigint,
-): Promise<void> {
-  await send(client, token, 'setFromBlock', [number]);
-}
 
 async function send(
   client: SandboxClient,

@@ -119,7 +119,7 @@ const EXTRA_HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 /** What went out and what came back, as far as it was wrong. */
-export interface FuzzReport {
+interface FuzzReport {
   readonly sent: number;
   readonly byStatus: Readonly<Record<string, number>>;
   readonly failures: readonly string[];

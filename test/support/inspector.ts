@@ -7,7 +7,7 @@ interface Reply {
 }
 
 /** How long an event loop stood still. */
-export interface Stall {
+interface Stall {
   /** Milliseconds the process itself is the cause of: what the kernel kept it waiting for a core is taken off. */
   readonly ownMs: number;
   /** Milliseconds by the clock, as `perf_hooks` measures them. */
@@ -48,7 +48,7 @@ const WATCH_LOOP = `(() => {
 const REPLY_TIMEOUT_MS = 30_000;
 
 /** How often a function was called. */
-export interface CalledFunction {
+interface CalledFunction {
   /** Of its file. */
   readonly url: string;
   readonly name: string;

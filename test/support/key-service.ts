@@ -5,7 +5,7 @@ import type { Address, Hex } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 
 /** What comes in place of an answer. `hangs`: nothing, ever. `lies`: the signature of another key. */
-export type KeyServiceMood = 'well' | 'throttles' | 'fails' | 'refuses' | 'hangs' | 'lies';
+type KeyServiceMood = 'well' | 'throttles' | 'fails' | 'refuses' | 'hangs' | 'lies';
 
 interface Answer {
   readonly status: number;

@@ -8,7 +8,7 @@ import type { LedgerAt } from '../../src/settlement/ledger/ledger-scripts.js';
 import type { Outbox, OutboxRead } from '../../src/settlement/ledger/outbox.js';
 
 /** An outbox, and a ledger that writes to it. */
-export interface OutboxWorld {
+interface OutboxWorld {
   readonly outbox: Outbox;
   readonly chainId: number;
   /** A settlement is sent. @returns its id. */
@@ -132,7 +132,7 @@ export function describeOutbox(name: string, open: () => Promise<OutboxWorld>): 
 }
 
 /** Finished settlements of a ledger, and what happens to them. */
-export interface CooledWorld {
+interface CooledWorld {
   readonly cooled: CooledSettlements;
   readonly at: LedgerAt;
   /** A settlement ended, is archived and has cooled. @returns its id. */

@@ -145,7 +145,7 @@ export interface Permit2Options extends Omit<PaymentOptions, 'nonce'> {
   readonly spender?: Address;
 }
 
-export const PERMIT2_TYPES = {
+const PERMIT2_TYPES = {
   PermitWitnessTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },
     { name: 'spender', type: 'address' },
@@ -209,7 +209,7 @@ export interface UptoOptions extends Permit2Options {
   readonly charged?: string;
 }
 
-export const UPTO_TYPES = {
+const UPTO_TYPES = {
   ...PERMIT2_TYPES,
   Witness: [
     { name: 'to', type: 'address' },
@@ -322,7 +322,7 @@ export async function sponsoredBody(options: SponsorOptions): Promise<Body> {
   return withSponsoredPermit(await permit2Body(options), options);
 }
 
-export type SponsorOptions = Permit2Options & { readonly permitNonce?: bigint };
+type SponsorOptions = Permit2Options & { readonly permitNonce?: bigint };
 
 /** The same of a payment that is there already. */
 export async function withSponsoredPermit(body: Body, options: SponsorOptions): Promise<Body> {

@@ -1,7 +1,7 @@
 import { S3_KEYS, type S3Fixture } from './s3-fixture.js';
 
 /** Where a hub of a test keeps its files. */
-export interface Bucket {
+interface Bucket {
   readonly endpoint: string;
   readonly bucket: string;
   readonly accessKeyId: string;

@@ -4,7 +4,7 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import { STRICT_TYPES, strictDomain } from '../../src/hub/auth/strict-authorization.js';
 import { type GivenHeaders, HUB_ADDRESS } from './hub-world.js';
 
-export interface StrictRequest {
+interface StrictRequest {
   readonly method: string;
   /** With its query. */
   readonly path: string;

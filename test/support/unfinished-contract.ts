@@ -8,7 +8,7 @@ import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { RecordedSettlement } from '../../src/settlement/model/recorded-settlement.js';
 import type { SettlementState } from '../../src/settlement/model/settlement.js';
 
-export interface UnfinishedWorld {
+interface UnfinishedWorld {
   readonly archive: Archive;
   readonly reader: Pick<ArchiveReader, 'find'>;
   readonly unfinished: UnfinishedSettlements;

@@ -20,7 +20,7 @@ import { type Service, startService } from '../../sandbox/service.js';
 import { balanceOf, mint } from '../../sandbox/tokens.js';
 import { newAccount } from './payments.js';
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly chainId?: number;
   /** Seconds between blocks; `undefined` mines each transaction at once. */
   readonly blockTime?: number;

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 
 /** What has passed a proxy, one answer after the other. */
-export interface PassedAnswer {
+interface PassedAnswer {
   readonly status: number;
   /** What was asked for a part. */
   readonly range: string | undefined;

@@ -6,7 +6,7 @@ import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/clie
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 export const GENERATIONS = ['2026-07-28', '2025-11-25'] as const;
-export type Generation = (typeof GENERATIONS)[number];
+type Generation = (typeof GENERATIONS)[number];
 export const TRANSPORTS = ['HTTP', 'stdio'] as const;
 
 export interface ToolResult {
@@ -17,7 +17,7 @@ export interface ToolResult {
   readonly pictures: readonly object[];
 }
 
-export interface ListedTool {
+interface ListedTool {
   readonly name: string;
   readonly description?: string | undefined;
   readonly inputSchema: object;
@@ -25,7 +25,7 @@ export interface ListedTool {
   readonly annotations?: object | undefined;
 }
 
-export interface ListedResources {
+interface ListedResources {
   readonly resources: readonly { readonly uri: string; readonly name: string }[];
   readonly nextCursor?: string | undefined;
 }

@@ -63,7 +63,7 @@ export class RememberingClient implements OAuthClientProvider {
 }
 
 /** The official clients, by the generation of the protocol they speak first. */
-export type Generation = 'the client of 2026' | 'the client of 2025';
+type Generation = 'the client of 2026' | 'the client of 2025';
 export const GENERATIONS = [
   'the client of 2026',
   'the client of 2025',

@@ -21,10 +21,10 @@ export const SERVERS = [
   'both generations',
   '2025-11-25 with sessions',
 ] as const;
-export type ServerKind = (typeof SERVERS)[number];
+type ServerKind = (typeof SERVERS)[number];
 
 /** What a hostile seller does otherwise. */
-export interface Mischief {
+interface Mischief {
   /** Asked for while no payment is shown; then this much is demanded of the one that is. */
   raisesTo?: bigint;
   /** Demands payment again, settled or not. */

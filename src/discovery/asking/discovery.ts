@@ -18,7 +18,7 @@ import {
   readStatus,
 } from './query.js';
 
-export interface DiscoveryParts {
+interface DiscoveryParts {
   /** `undefined` where there is no catalogue. */
   readonly reader: CatalogueReader | undefined;
   readonly allow: ReadonlySet<string>;

@@ -9,7 +9,7 @@ import { isSchemeName } from '../../protocol/schemes/registry.js';
 import type { CatalogueFilter, EntryPosition, PageStart } from '../catalogue.js';
 
 /** Of one page; who asks for more gets these. */
-export const LIMIT_MAX = 100;
+const LIMIT_MAX = 100;
 /** Whoever reads further goes on by the cursor. */
 const OFFSET_MAX = 10_000;
 const SEARCH_OFFSET_MAX = 1000;

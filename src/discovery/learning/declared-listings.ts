@@ -18,7 +18,7 @@ import { callOf } from '../postgres/entry-rows.js';
 import { extensionResponses } from './extension-responses.js';
 import type { KnownRefusals } from './known-refusals.js';
 
-export interface DeclaredListingsParts {
+interface DeclaredListingsParts {
   /** `undefined` where there is no catalogue. */
   readonly notes: Pick<DeclarationNotes, 'note'> | undefined;
   readonly allow: AllowedHosts;

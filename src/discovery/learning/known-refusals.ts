@@ -15,7 +15,7 @@ export interface StandingRefusals {
   readonly denied: ReadonlySet<string>;
 }
 
-export interface KnownRefusalsParts {
+interface KnownRefusalsParts {
   /** All of them, or the newest. */
   readonly read: () => Promise<StandingRefusals>;
   readonly onTrouble: (error: unknown) => void;

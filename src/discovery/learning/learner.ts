@@ -10,7 +10,7 @@ import { type Declared, readDeclared } from '../declared.js';
 import type { CallWriter } from '../quality/call-book.js';
 import type { CatalogueObserver } from './catalogue-observer.js';
 
-export interface LearnerParts {
+interface LearnerParts {
   readonly notes: Pick<DeclarationNotes, 'read' | 'contents' | 'forget'>;
   readonly catalogue: CatalogueWriter;
   readonly calls: CallWriter;

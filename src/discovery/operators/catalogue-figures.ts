@@ -9,7 +9,7 @@ export interface CatalogueCounts {
   readonly denials: Readonly<Record<DenialKind, number>>;
 }
 
-export interface CatalogueFiguresParts {
+interface CatalogueFiguresParts {
   /** @param since - entries that were not paid for since are not shown. */
   readonly count: (since: Date) => Promise<CatalogueCounts>;
   readonly learner: Pick<Learner, 'lags'>;

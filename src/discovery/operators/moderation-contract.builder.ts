@@ -4,7 +4,7 @@ import { aLesson, NOON, OTHER_PAYEE, PAYEE, RESOURCE } from '../lesson.builder.j
 import type { Noted } from './memory-moderation.builder.js';
 import type { Denial, ModerationFilter, ModerationStore } from './moderation-store.js';
 
-export interface ModerationUnderTest {
+interface ModerationUnderTest {
   readonly store: ModerationStore;
   readonly writer: CatalogueWriter;
   readonly reader: CatalogueReader;

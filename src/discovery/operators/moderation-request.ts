@@ -70,7 +70,7 @@ export const DENIALS_QUERY = z.strictObject({
 });
 
 /** What an operator wants to deny or allow, and why. */
-export interface Verdict extends DenialName {
+interface Verdict extends DenialName {
   readonly reason: string;
 }
 

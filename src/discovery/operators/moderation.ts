@@ -5,7 +5,7 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import { DENIALS_QUERY, ENTRIES_QUERY, readVerdict } from './moderation-request.js';
 import type { Denial, ModeratedEntry, ModerationStore } from './moderation-store.js';
 
-export interface ModerationParts {
+interface ModerationParts {
   /** `undefined` where there is no catalogue. */
   readonly store: ModerationStore | undefined;
   /** After this time without a payment an entry is not shown any more, ms. */

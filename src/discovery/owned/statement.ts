@@ -60,7 +60,7 @@ export const STATEMENT_TYPES = {
   ],
 } as const;
 
-export interface StatementDomain {
+interface StatementDomain {
   readonly name: string;
   readonly version: '1';
   readonly chainId: number;

@@ -31,7 +31,7 @@ export type IsSignedBy = (
   signature: Hex,
 ) => Promise<boolean>;
 
-export interface StatementsParts {
+interface StatementsParts {
   /** `undefined` where there is no catalogue. */
   readonly store: StatementStore | undefined;
   /** As others reach it: it is part of what is signed. `undefined` where nobody has said. */

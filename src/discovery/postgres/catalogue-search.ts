@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../../history/postgres/tables.js';
 
-export interface SearchFor {
+interface SearchFor {
   readonly text: string;
   /** What entries have to be besides. */
   readonly conditions: RawBuilder<boolean>;
@@ -15,7 +15,7 @@ export interface SearchFor {
  * Of the entries that fit, those with the highest score are put in order by how well they fit, and no more than these:
  * a word that all have in common is no question.
  */
-export const CANDIDATES_MAX = 500;
+const CANDIDATES_MAX = 500;
 /** How much of a word has to be found in another, letter by letter. */
 const ALIKE = 0.4;
 /** How much less alike than the best one another may be, of two measures from 0 to 1 together. */

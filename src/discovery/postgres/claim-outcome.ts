@@ -5,7 +5,7 @@ import type { ClaimOutcome } from '../catalogue.js';
 const OVER: ReadonlySet<string> = new Set(['reverted', 'expired', 'foreign', 'withdrawn']);
 
 /** A row of the history, as far as it says what became of a claim. */
-export interface OutcomeRow {
+interface OutcomeRow {
   readonly state: string;
   readonly is_paid: boolean;
   readonly scheme: string | null;

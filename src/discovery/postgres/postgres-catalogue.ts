@@ -18,7 +18,7 @@ const OFFERS_MAX = 16;
 /** A value that no column or index takes. */
 const UNSTORABLE = /^(22|23|54)/;
 
-export interface CatalogueQuotas {
+interface CatalogueQuotas {
   /** Entries of one payee on one chain. */
   readonly entriesPerPayee: number;
 }

@@ -5,7 +5,7 @@ import type { Listing } from '../../protocol/listing/listing.js';
 import type { Words } from '../../protocol/listing/read-declaration.js';
 
 /** What the payee of an entry has said of it, as long as that is good. */
-export interface StandingStatement {
+interface StandingStatement {
   readonly action: 'remove' | 'correct' | 'restore';
   readonly words: Words;
 }

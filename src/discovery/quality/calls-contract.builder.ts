@@ -7,7 +7,7 @@ import type { CallReader, CallWriter } from './call-book.js';
 import { type MadeSettlement, SETTLE_MS } from './memory-calls.builder.js';
 import { Rater } from './rater.js';
 
-export interface CallsUnderTest {
+interface CallsUnderTest {
   readonly catalogue: CatalogueWriter & Pick<CatalogueReader, 'page'>;
   readonly calls: CallWriter & CallReader;
   /** The history has it; the same id again is a later state of it. */

@@ -12,7 +12,7 @@ const ROUND_MS = 60_000;
 const READING_KEPT_MS = 24 * 3_600_000;
 
 /** A chain that can be asked through its best endpoint. */
-export interface AskedChain {
+interface AskedChain {
   withView<T>(use: (view: ChainView) => Promise<T>): Promise<T>;
 }
 

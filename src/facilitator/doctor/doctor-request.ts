@@ -16,7 +16,7 @@ const Request = z.strictObject({
   body: z.union([z.string(), z.record(z.string(), z.unknown())]).optional(),
 });
 
-export type ReadDoctorRequest =
+type ReadDoctorRequest =
   | { readonly examined: Examined; readonly problem?: undefined }
   | { readonly examined?: undefined; readonly problem: string };
 

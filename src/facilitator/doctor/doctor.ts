@@ -31,7 +31,7 @@ export interface Examined {
 }
 
 /** One way to pay, as it was understood. */
-export interface OfferSummary {
+interface OfferSummary {
   readonly path: string;
   readonly version: 1 | 2;
   readonly scheme: string;
@@ -58,7 +58,7 @@ export interface DoctorReport {
   readonly findings: readonly DoctorFinding[];
 }
 
-export interface DoctorParts {
+interface DoctorParts {
   readonly fetcher: Pick<SafeFetch, 'fetch'>;
   readonly chains: {
     readonly all: readonly Pick<EvmChain, 'chainId'>[];

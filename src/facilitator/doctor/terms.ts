@@ -12,7 +12,7 @@ export interface Terms {
   readonly sent: JsonObject;
 }
 
-export interface ReadTerms {
+interface ReadTerms {
   readonly terms: readonly Terms[];
   readonly findings: readonly DoctorFinding[];
 }

@@ -38,7 +38,7 @@ export interface ClaimingParts {
 }
 
 /** What one process remembers beside the ledger. */
-export interface ProcessMemory {
+interface ProcessMemory {
   readonly owed: OwedSteps;
   readonly sales: RecentAnswers<MadeSale>;
   readonly withdrawals: RecentAnswers<ToldWithdrawal>;

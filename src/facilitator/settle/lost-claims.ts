@@ -13,7 +13,7 @@ import type { SettlementView } from '../../settlement/model/settlement.js';
 const LOOK_BACK_BLOCKS = 1000n;
 const AGAIN_MS = 250;
 
-export interface LostClaim {
+interface LostClaim {
   readonly ref: ClaimRef;
   readonly identity: PaymentIdentity;
   readonly requester: Requester;

@@ -4,7 +4,7 @@ import type { RecentAnswers } from './recent-answers.js';
 
 type Answers = Pick<RecentAnswers<never>, 'restate' | 'heard'>;
 
-export interface PresenceOptions {
+interface PresenceOptions {
   readonly store: Pick<SettlementStore, 'speak' | 'onEpochChange'>;
   readonly processId: string;
   /** What this process has told lately. */

@@ -29,7 +29,7 @@ export interface Connection {
   readonly closed: Promise<void>;
 }
 
-export interface WaitOptions {
+interface WaitOptions {
   readonly store: SettlementStore;
   readonly news: Pick<SettlementEvents, 'listen'>;
   readonly answers: SettleAnswers;

@@ -6,7 +6,7 @@ import type { Refused } from '../refusal.js';
 import type { PaidBy } from '../status/used-authorization-finder.js';
 
 /** The body of a settle answer (x402 V2 specification §5.3.2, V1 §5.3); strings are never missing. */
-export interface SettleBody {
+interface SettleBody {
   readonly success: boolean;
   readonly errorReason?: Reason;
   readonly errorMessage?: string;

@@ -24,13 +24,13 @@ import { RecentAnswers } from './recent-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { Round, SettleContext, SettleRequest } from './settle-context.js';
 
-export interface SettleServiceParts extends ClaimingParts, PastAnswersParts {
+interface SettleServiceParts extends ClaimingParts, PastAnswersParts {
   readonly store: SettlementStore;
   readonly chains: ChainRegistry;
   readonly verifier: PaymentVerifier;
 }
 
-export interface SettleServiceOptions {
+interface SettleServiceOptions {
   readonly processId: string;
   readonly waitMs: number;
   readonly now?: () => number;

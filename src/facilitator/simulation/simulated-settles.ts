@@ -46,7 +46,7 @@ export interface SimulationTerms {
   readonly connection: Connection;
 }
 
-export interface SimulatedSettlesParts {
+interface SimulatedSettlesParts {
   readonly store: SimulationStore;
   /** For explanations: networks that are served. */
   readonly chainIds: () => readonly number[];

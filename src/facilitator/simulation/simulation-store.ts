@@ -4,7 +4,7 @@ import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-sc
 import { type Simulated, type SimulatedSale, SimulatedSettlement } from './simulated-settlement.js';
 
 /** How long a simulated settlement can be looked up and asked for again. */
-export const KEPT_SECONDS = 900;
+const KEPT_SECONDS = 900;
 /** Of one API key at a time. */
 export const KEPT_MOST = 1000;
 

@@ -25,7 +25,7 @@ export type ArchivedPayment =
   | { readonly kind: 'unsold'; readonly view: SettlementView };
 
 /** Who asks. */
-export interface ArchiveRequester {
+interface ArchiveRequester {
   /** Empty where it has none of its own. */
   readonly id: string;
   /** Empty without an idempotency key. */

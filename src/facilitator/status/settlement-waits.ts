@@ -18,14 +18,14 @@ const FINISHED: ReadonlySet<SettlementState> = new Set<SettlementState>([
   ...(['finalized', 'reverted', 'expired', 'foreign', 'withdrawn'] as const),
 ]);
 
-export interface SettlementWaitsParts {
+interface SettlementWaitsParts {
   /** @throws RedisUnavailableError */
   readonly look: (id: string) => Promise<SettlementStatus | undefined>;
   readonly news: Pick<SettlementEvents, 'listen'>;
   readonly now: () => number;
 }
 
-export interface LookUpWait {
+interface LookUpWait {
   readonly id: string;
   readonly seconds: number;
   /** Who asks: an API key or a network address. */

@@ -23,7 +23,7 @@ import {
 } from '../../settlement/ledger/queries/settlement-status.js';
 
 /** What the chain says of an authorization that the ledger does not know. */
-export interface ChainStatus {
+interface ChainStatus {
   readonly source: 'chain';
   readonly used: boolean;
   /** Whether its transaction shows that it moved what was signed, and what it moved. */
@@ -39,7 +39,7 @@ export interface ChainUse extends ChainStatus {
   readonly payment: Readonly<Record<string, string>>;
 }
 
-export interface AuthorizationQuery {
+interface AuthorizationQuery {
   readonly chainId: number;
   readonly asset: Address;
   readonly payer: Address;

@@ -89,7 +89,7 @@ export class LaneSenders {
   }
 }
 
-export interface SenderQuestion {
+interface SenderQuestion {
   readonly chainId: number;
   /** Any number: equal ones get the same lane. */
   readonly spread: bigint;

@@ -45,7 +45,7 @@ export type GoodJudgement = GoodVerdict & {
 };
 export type Judgement = GoodJudgement | Refusal;
 
-export interface VerifierOptions {
+interface VerifierOptions {
   readonly recoverSigner: RecoverSignerAsync;
   readonly maxGas: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */

@@ -37,7 +37,7 @@ const invalid = (reason: Reason): { readonly isValid: false; readonly reason: Re
   reason,
 });
 
-export interface VerifyServiceParts {
+interface VerifyServiceParts {
   readonly verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'>;
   readonly store: Pick<SettlementStore, 'look'>;
   readonly archived: Pick<ArchivedPayments, 'isOn' | 'of'>;

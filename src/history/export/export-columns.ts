@@ -3,7 +3,7 @@ import type { Settlement } from '../../settlement/ledger/queries/settlement-quer
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 
 /** One settlement as a row of a table; `undefined` where it has no such value. Amounts are decimal text. */
-export interface ExportRow {
+interface ExportRow {
   readonly settlementId: string;
   readonly network: string | undefined;
   readonly scheme: string | undefined;
@@ -29,10 +29,10 @@ export interface ExportRow {
 }
 
 /** How a column is kept where columns have types. */
-export type ColumnType = 'text' | 'flag' | 'small' | 'large' | 'time';
+type ColumnType = 'text' | 'flag' | 'small' | 'large' | 'time';
 
 /** The columns in their order. What is added later comes last. */
-export const EXPORT_COLUMNS: Readonly<Record<keyof ExportRow, ColumnType>> = {
+const EXPORT_COLUMNS: Readonly<Record<keyof ExportRow, ColumnType>> = {
   settlementId: 'text',
   network: 'text',
   scheme: 'text',

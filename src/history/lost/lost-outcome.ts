@@ -45,7 +45,7 @@ export type LostVerdict =
   | { readonly kind: 'ended'; readonly ending: LostEnding }
   | { readonly kind: 'untold'; readonly why: Untold };
 
-export interface LostOutcomesParts {
+interface LostOutcomesParts {
   readonly chain: Pick<EvmChain, 'uses' | 'views' | 'endpoints'>;
   readonly evidence: Pick<ChainEvidence, 'isUsed' | 'look' | 'header' | 'firstBlockSince'>;
   /** The newest block that cannot be replaced. */

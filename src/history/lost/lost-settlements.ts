@@ -23,7 +23,7 @@ export interface OpenedChain {
   close(): Promise<void>;
 }
 
-export interface LostSettlementsOptions {
+interface LostSettlementsOptions {
   readonly chainIds: readonly number[];
   readonly unfinished: UnfinishedSettlements;
   readonly archive: Pick<Archive, 'epochNumber'>;

@@ -11,7 +11,7 @@ import { LostOutcomes } from './lost-outcome.js';
 import type { OpenedChain } from './lost-settlements.js';
 import type { UnfinishedSettlements } from './unfinished.js';
 
-export interface OpenChainParts {
+interface OpenChainParts {
   readonly ledger: LedgerConnections;
   readonly laneQueries: Pick<LaneQueries, 'all'>;
   readonly books: Pick<SettlementBooks, 'lanes'>;

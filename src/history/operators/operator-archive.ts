@@ -32,7 +32,7 @@ export interface WebhookFilter {
 
 /** `failing`: enabled, and nothing reaches it. */
 export const WEBHOOK_STATUSES = ['enabled', 'failing', 'disabled'] as const;
-export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** An endpoint, how it answered last, and what waits for it. */
 export interface WebhookState {
@@ -42,7 +42,7 @@ export interface WebhookState {
 }
 
 /** What waits for one endpoint. */
-export interface WebhookLine {
+interface WebhookLine {
   readonly waiting: number;
   /** That there are more than were counted. */
   readonly isMore: boolean;

@@ -4,7 +4,7 @@ import type { ArchivedNote, OperatorArchive, ToldEvent } from './operator-archiv
 import { actionView, differenceView } from './operator-history.js';
 
 /** A settlement, as far as its past is looked for by it. */
-export interface PastOf {
+interface PastOf {
   readonly id: string;
   readonly chainId: number;
   /** Milliseconds since the epoch; missing where the ledger lost it. */

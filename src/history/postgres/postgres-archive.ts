@@ -9,7 +9,7 @@ import { checkMigrated, migrate } from './migrator.js';
 import { Partitions } from './partitions.js';
 import type { Tables } from './tables.js';
 
-export interface PostgresArchiveOptions {
+interface PostgresArchiveOptions {
   readonly database: Database;
   readonly migrates: boolean;
   /** Months kept beside the current one; `undefined` keeps all. */

@@ -11,7 +11,7 @@ import { findTransactions, type Lost } from './find-transactions.js';
 import { patiently, sworn } from './sworn.js';
 
 /** A transaction to read. */
-export interface WantedTransaction {
+interface WantedTransaction {
   readonly hash: Hex;
   /** The block it should be in: only a block that was read proves that it is not there. */
   readonly blockNumber: bigint | undefined;

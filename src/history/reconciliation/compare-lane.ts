@@ -39,7 +39,7 @@ export interface LaneAccount {
   readonly receivedWei: bigint | undefined;
 }
 
-export interface LaneResult {
+interface LaneResult {
   readonly account: LaneAccount;
   readonly findings: readonly Finding[];
 }

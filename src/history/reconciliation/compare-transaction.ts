@@ -9,7 +9,7 @@ import type { BookedSettlement, SeenTransaction, Sight } from './books.js';
 import type { DifferenceName, Finding } from './difference.js';
 
 /** One transaction, and every settlement that names it. */
-export interface BookedTransaction {
+interface BookedTransaction {
   readonly hash: Hex;
   readonly sight: Sight;
   readonly settlements: readonly BookedSettlement[];
@@ -258,12 +258,7 @@ function isUseOf(use: ShownUse, { asset, payer }: Transfer, nonce: bigint | unde
 const WORD = /^0x[0-9a-f]{64}$/;
 
 /** `undefined` for what is no transfer of an amount. */
-export function transferOf({
-  address,
-  topics,
-  data,
-  logIndex,
-}: ReceiptLog): ShownTransfer | undefined {
+function transferOf({ address, topics, data, logIndex }: ReceiptLog): ShownTransfer | undefined {
   const [event, from, to] = topics;
   if (event !== TRANSFER_TOPIC || topics.length !== 3 || !WORD.test(data)) return undefined;
   const payer = addressIn(from);

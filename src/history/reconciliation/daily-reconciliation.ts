@@ -33,7 +33,7 @@ export interface ReconciliationObserver {
   failed(chainId: number, error: unknown): void;
 }
 
-export interface DailyOptions {
+interface DailyOptions {
   readonly networks: readonly NetworkConfig[];
   /** Minutes after midnight, UTC. */
   readonly reconcilesAt: number;

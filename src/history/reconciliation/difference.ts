@@ -30,7 +30,7 @@ export const NOTES = {
 } as const;
 
 export type DifferenceName = keyof typeof DIFFERENCES;
-export type NoteName = keyof typeof NOTES;
+type NoteName = keyof typeof NOTES;
 
 /** One line of the result: what it is, of what, and both sides of it. */
 export interface Finding {

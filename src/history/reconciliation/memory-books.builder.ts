@@ -12,7 +12,7 @@ import type {
 } from './settlement-books.js';
 
 /** A settlement, and what most tests need not say of it. */
-export type MemoryRow = BookedSettlement & {
+type MemoryRow = BookedSettlement & {
   /** Of every chain where it is not given. */
   readonly chainId?: number;
   /** In every time that is asked for where it is not given. */

@@ -4,7 +4,7 @@ import type { NewestRun } from './daily-reconciliation.js';
 import { DIFFERENCES, differencesIn } from './difference.js';
 
 /** What the newest daily run of a network found. */
-export interface NetworkBooks {
+interface NetworkBooks {
   readonly network: string;
   /** By every name there is, zeros too. */
   readonly differences: ReadonlyMap<string, number>;
@@ -12,7 +12,7 @@ export interface NetworkBooks {
   readonly finishedAtMs: number;
 }
 
-export interface ReconciliationHealthOptions {
+interface ReconciliationHealthOptions {
   readonly newest: () => ReadonlyMap<number, NewestRun>;
   readonly chainIds: readonly number[];
   readonly now: () => number;

@@ -6,7 +6,7 @@ import type { Reconciliation } from './settlement-books.js';
 const SHOWN_MOST = 100;
 
 /** 0: everything was checked and is right. */
-export type ExitCode = 0 | 1 | 2;
+type ExitCode = 0 | 1 | 2;
 
 /** 1 for differences, 2 where there are none but not everything could be checked. */
 export function exitCodeOf(runs: readonly Reconciliation[]): ExitCode {

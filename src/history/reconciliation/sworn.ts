@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 
 /** The endpoints of a chain, as far as witnesses are needed. */
-export type Witnesses = Pick<EvmChain, 'views' | 'endpoints'>;
+type Witnesses = Pick<EvmChain, 'views' | 'endpoints'>;
 
 /** Nobody waits for the answer: a slow node has its time. */
 const READ_MS = 10_000;

@@ -91,7 +91,7 @@ function newestFirst(a: Position, b: Position): number {
   return b.claimedAt.getTime() - a.claimedAt.getTime() || Buffer.compare(b.id, a.id);
 }
 
-export function isAsked(row: SettlementRow, filter: SettlementFilter): boolean {
+function isAsked(row: SettlementRow, filter: SettlementFilter): boolean {
   const { payees } = filter;
   return (
     payees.some((payee) => row.pay_to?.equals(Buffer.from(payee.slice(2), 'hex')) === true) &&

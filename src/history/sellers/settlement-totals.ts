@@ -8,7 +8,7 @@ import { FILTER_QUERY, filterOf } from './settlement-filter.js';
 import type { Grouping, SettlementReader, TotalRow } from './settlement-reader.js';
 
 /** What was settled within one group. Amounts of two assets are never added. */
-export interface SettlementTotal {
+interface SettlementTotal {
   /** Of the claim, in UTC. */
   readonly day?: string;
   readonly network: string;

@@ -20,7 +20,7 @@ const ROUND_MS = 20_000;
 const ANSWER_CHARACTERS = 256;
 const GONE = 410;
 
-export interface DelivererParts {
+interface DelivererParts {
   readonly store: DeliveryStore;
   readonly secrets: WebhookSecrets;
   readonly payees: PayeeAccess;

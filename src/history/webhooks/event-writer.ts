@@ -85,7 +85,7 @@ async function listenersOf(
   }));
 }
 
-export interface NewDelivery {
+interface NewDelivery {
   readonly endpoint_id: string;
   readonly sequence: string;
   readonly line: Buffer;

@@ -9,7 +9,7 @@ import {
 import { laneLowBody } from './event-body.js';
 import { isLow, type LaneChange, type LaneLevels, type LaneMoney } from './lane-levels.js';
 
-export interface LaneWatchOptions {
+interface LaneWatchOptions {
   readonly lanes: Pick<LaneQueries, 'all'>;
   readonly levels: LaneLevels;
   /** Settlements; a lane whose gas money pays for fewer is low. */

@@ -42,7 +42,7 @@ export class WebhookSecrets {
   }
 }
 
-export interface SignedEvent {
+interface SignedEvent {
   readonly eventId: string;
   readonly body: string;
   readonly seconds: number;

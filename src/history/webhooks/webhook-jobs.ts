@@ -31,7 +31,7 @@ interface WebhookJob {
   readonly endpointId: string;
 }
 
-export interface WebhookJobsParts {
+interface WebhookJobsParts {
   readonly deliverer: Pick<Deliverer, 'round' | 'stop'>;
   readonly store: Pick<DeliveryStore, 'due' | 'forget'>;
   /** Of the queue's keys; that of BullMQ where it is absent. */

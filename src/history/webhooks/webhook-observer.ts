@@ -4,7 +4,7 @@ import type { DisabledReason, Webhook } from './webhook.js';
  * - `refused`: to be tried again.
  * - `failed`: that was the last time.
  */
-export type AttemptOutcome = 'delivered' | 'refused' | 'failed' | 'withheld';
+type AttemptOutcome = 'delivered' | 'refused' | 'failed' | 'withheld';
 
 /** Told of the deliveries of this process; for the log and for metrics. */
 export interface WebhookObserver {

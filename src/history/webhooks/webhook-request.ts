@@ -45,9 +45,9 @@ const Replay = z
   })
   .refine(({ after, since }) => after !== undefined || since !== undefined);
 
-export type Creation = z.infer<typeof Creation>;
-export type Change = z.infer<typeof Change>;
-export type Replay = z.infer<typeof Replay>;
+type Creation = z.infer<typeof Creation>;
+type Change = z.infer<typeof Change>;
+type Replay = z.infer<typeof Replay>;
 
 export type Read<T> = { readonly value: T } | { readonly problem: string };
 

@@ -31,7 +31,7 @@ export interface Webhook {
  */
 export type DisabledReason = 'owner' | 'failing' | 'gone';
 
-export interface Disabled {
+interface Disabled {
   readonly at: Date;
   readonly reason: DisabledReason;
 }

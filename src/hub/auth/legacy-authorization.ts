@@ -10,7 +10,7 @@ import { invalid, type SignatureVerdict } from './verdict.js';
  * it may be used again, for anything. With a label it does not even say for which hub; with a message it
  * does. The strict form mends both.
  */
-export interface LegacyAuthorization {
+interface LegacyAuthorization {
   /** Empty, or `personal_sign`. */
   readonly type: string;
   readonly address: Address;
@@ -50,7 +50,7 @@ export function readLegacyAuthorization(header: string): LegacyAuthorization | u
 }
 
 /** What a legacy authorization is held against. */
-export interface LegacyRules {
+interface LegacyRules {
   readonly recover: RecoverSigner;
   /** Unix seconds. */
   readonly now: number;

@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import { isBelow, isUrl } from '../../platform/http/urls.js';
 
 /** What of a sign-in message (ERC-4361) says whom it is for, who signs it and when. */
-export interface SignInMessage {
+interface SignInMessage {
   /** Host, with its port if it names one; in lower case. */
   readonly domain: string;
   /** Lower case. */

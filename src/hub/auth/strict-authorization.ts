@@ -24,7 +24,7 @@ export interface StrictAuthorization {
 }
 
 /** The parts that the request itself has. */
-export interface SignedRequest {
+interface SignedRequest {
   readonly method: string;
   /** With the query string, as sent. */
   readonly path: string;

@@ -19,7 +19,7 @@ const STUCK_MOST = 10;
 const PARTS_MOST = 4096;
 
 /** What a turn has done. */
-export interface CompactionTurn {
+interface CompactionTurn {
   readonly payloads: number;
   readonly bytes: number;
   /** Whether every name was looked at since the last time this was true. */
@@ -27,7 +27,7 @@ export interface CompactionTurn {
 }
 
 /** What the index says of what the journal calls dead. */
-export interface SecondOpinion {
+interface SecondOpinion {
   /**
    * Orders of the payloads that a name, its versions or its price lead to now.
    *

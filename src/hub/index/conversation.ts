@@ -1,5 +1,5 @@
 /** A member of a conversation, by its id. */
-export interface Membership {
+interface Membership {
   readonly conversation: string;
   /** The number behind the last underscore; `undefined` for anything else there. */
   readonly number: number | undefined;

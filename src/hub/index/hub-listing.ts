@@ -38,13 +38,13 @@ import {
   termsOf,
 } from './listing-steps.js';
 
-export interface VolumeRow {
+interface VolumeRow {
   readonly volume: number;
   /** Where its last payload ends, bytes. */
   readonly bytes: number;
 }
 
-export interface Usage {
+interface Usage {
   readonly bytes: number;
   readonly count: number;
 }

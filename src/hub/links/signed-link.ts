@@ -76,7 +76,7 @@ export function isOfContent(link: Pick<OwnersLink, 'sha256'>, sha256: string): b
 }
 
 /** What a kind of link is signed as (EIP-712), in the domain of the strict form, and how long it may be good. */
-export interface LinkKind {
+interface LinkKind {
   readonly types: TypedData;
   readonly primaryType: string;
   readonly lifetimeMaxSeconds: number;

@@ -13,7 +13,7 @@ const ROWS_USUAL = 50;
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /** What an operator says of some bytes: these, or those that a name stands for and is sold by. */
-export type TakedownRequest = { readonly reason: string } & (
+type TakedownRequest = { readonly reason: string } & (
   | { readonly sha256: string; readonly name?: undefined }
   | { readonly name: ObjectName; readonly sha256?: undefined }
 );

@@ -11,7 +11,7 @@ import { readRestoration, readTakedown } from './takedown-request.js';
 export const TAKEDOWNS_MOST = 10_000;
 
 /** A takedown, or putting back, as operators are shown it. */
-export interface TakedownView {
+interface TakedownView {
   readonly sha256: string;
   /** The file that was complained about; empty where the bytes were named alone. */
   readonly owner: string;
@@ -23,7 +23,7 @@ export interface TakedownView {
   readonly at: string;
 }
 
-export type TakedownAct = TakedownView & { readonly action: 'taken_down' | 'restored' };
+type TakedownAct = TakedownView & { readonly action: 'taken_down' | 'restored' };
 
 /**
  * What operators do about bytes that must not be served. It is of bytes, not of names: under another name they would

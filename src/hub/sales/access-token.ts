@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
 /** What a token gives access to. */
-export interface Access {
+interface Access {
   readonly authorizationId: string;
   /** Lower case. */
   readonly payer: string;

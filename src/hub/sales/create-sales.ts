@@ -10,7 +10,7 @@ import { RedisSaleStore } from './redis-sale-store.js';
 import { Sales } from './sales.js';
 
 /** What sales are made of. */
-export interface SalesSetUp {
+interface SalesSetUp {
   readonly hub: HubConfig;
   readonly redis: Redis;
   readonly storage: StorageProvider;

@@ -80,7 +80,7 @@ export type WantedPrice = Omit<Price, 'payTo' | 'token' | 'object' | 'contentTyp
   readonly token: PricedToken | undefined;
 };
 
-export type ReadPrice =
+type ReadPrice =
   | { readonly ok: true; readonly price: WantedPrice }
   | { readonly ok: false; readonly problem: string };
 

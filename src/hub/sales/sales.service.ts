@@ -15,7 +15,7 @@ import type { SaleOutcome, Sales, Showing } from './sales.js';
 const PENDING_RETRY_SECONDS = 2;
 
 /** What a name is sold as. */
-export interface Offered {
+interface Offered {
   readonly price: Price;
   /** @throws HubRefusal where the operator has taken down the bytes that are sold now. */
   readonly assertServed: () => void;

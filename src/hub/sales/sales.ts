@@ -42,7 +42,7 @@ export type SaleOutcome =
   /** Nothing is sold any more. */
   | { readonly kind: 'ended' };
 
-export interface SalesParts {
+interface SalesParts {
   readonly gateway: PaymentGateway;
   readonly store: SaleStore;
   readonly secret: SalesSecret;

@@ -1,5 +1,5 @@
 /** A payload that fits in memory, or the whole stream of one that does not. */
-export type ShortOrLong =
+type ShortOrLong =
   | { readonly isShort: true; readonly bytes: Uint8Array }
   | { readonly isShort: false; readonly pieces: AsyncIterable<Uint8Array> };
 

@@ -49,7 +49,7 @@ export interface StoredObject extends NewObject, Place, Digest {
 }
 
 /** A name that was given up: an entry of the journal. */
-export interface Removal extends ObjectName {
+interface Removal extends ObjectName {
   readonly op: 'remove';
   readonly order: number;
   /** Only payloads up to this order are given up, and no price; all that were stored before where it is absent. */
@@ -80,7 +80,7 @@ export interface Takedown extends ObjectName {
 }
 
 /** For how long an owner's payloads can be found, from now on: an entry of the journal. Its id is empty. */
-export interface Retention extends ObjectName {
+interface Retention extends ObjectName {
   readonly op: 'retention';
   readonly order: number;
   /** 0 for ever. */
@@ -88,7 +88,7 @@ export interface Retention extends ObjectName {
 }
 
 /** Payloads of a name whose bytes are gone, for nobody could find them any more: an entry of the journal. */
-export interface Freed extends ObjectName {
+interface Freed extends ObjectName {
   readonly op: 'freed';
   readonly order: number;
   /** By their places, which no two payloads share; several writers may give two the same order. */

@@ -1,5 +1,5 @@
 /** What a GET wants of a payload of `size` bytes. */
-export type ByteRange =
+type ByteRange =
   | { readonly kind: 'all' }
   | { readonly kind: 'part'; readonly from: number; readonly length: number }
   | { readonly kind: 'unsatisfiable' };

@@ -10,7 +10,7 @@ import { inSteps, limitSilence } from './slow-reader.js';
 /** Out of memory before the next request of its connection comes. */
 const SHORT_BYTES = 65_536;
 
-export type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
+type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
 
 /**
  * Sends a payload, or the part of it that was asked for.

@@ -5,7 +5,7 @@ import type { PayeeAccess } from '../../platform/http/payee-access.js';
 import { type ApiKey, ApiKeyFileError, hashApiKey, parseApiKeys } from './api-key.js';
 
 /** Told when the keys in use change, or cannot be changed. */
-export interface ApiKeyObserver {
+interface ApiKeyObserver {
   loaded(count: number): void;
   /** The file cannot be used; the keys read before stay in use. */
   unusable(error: Error): void;

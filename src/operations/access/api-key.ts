@@ -43,7 +43,7 @@ const FileSchema = z.strictObject({
 });
 
 /** A key of the file, with all that it may see. */
-export type KnownApiKey = ApiKey & Pick<ApiKeyRecord, 'sha256'>;
+type KnownApiKey = ApiKey & Pick<ApiKeyRecord, 'sha256'>;
 
 /** The file is there and cannot be used. The message names places in it and none of its values. */
 export class ApiKeyFileError extends Error {

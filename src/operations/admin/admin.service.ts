@@ -30,7 +30,7 @@ const ATTEMPTS_SHOWN = 200;
 const SETTLEMENTS_SHOWN = 50;
 
 /** One account nonce in flight. */
-export interface AttemptView {
+interface AttemptView {
   readonly accountNonce: number;
   readonly kind: Attempt['kind'];
   readonly settlementIds: readonly string[];
@@ -56,7 +56,7 @@ export interface HistoryFacts {
 }
 
 /** A process of the deployment, as the wire names it. */
-export interface ProcessView {
+interface ProcessView {
   readonly process: string;
   readonly roles: readonly string[];
   readonly version: string;
@@ -76,7 +76,7 @@ export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei'
 }
 
 /** The work of one chain that is not finished, as the wire names it. */
-export interface QueueView {
+interface QueueView {
   /** Claimed, nothing signed yet. */
   readonly queued: number;
   /** Milliseconds since the oldest of them was claimed; 0 when there is none. */
@@ -85,7 +85,7 @@ export interface QueueView {
   readonly unfinished: number;
 }
 
-export interface NetworkView {
+interface NetworkView {
   readonly network: string;
   readonly queue: QueueView;
   readonly headAgeMs: number | null;
@@ -93,7 +93,7 @@ export interface NetworkView {
   readonly lanes: readonly LaneView[];
 }
 
-export interface Overview {
+interface Overview {
   readonly version: string;
   readonly at: number;
   readonly apiKeys: ApiKeyStatus;

@@ -13,7 +13,7 @@ import type { Sale } from '../../settlement/model/settlement.js';
 import type { AdminService, LaneAttemptView } from './admin.service.js';
 
 /** To whom it was sold. Keys are known here by their hashes alone, and told of as there or not. */
-export interface SaleView {
+interface SaleView {
   readonly state: Sale['state'];
   /** Id of the request that was told of it: its process, and a number. */
   readonly requester?: string;
@@ -22,7 +22,7 @@ export interface SaleView {
 }
 
 /** Everything that is kept of one settlement. */
-export interface SettlementLife {
+interface SettlementLife {
   readonly network: string;
   readonly settlement: SettlementStatus;
   readonly sale: SaleView;

@@ -7,14 +7,14 @@ import type { ContractName } from '../../protocol/evm/contracts.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
 /** Why a network cannot be settled on now. */
-export type NetworkTrouble =
+type NetworkTrouble =
   'wrong_chain' | 'rpc_unreachable' | 'head_stale' | 'no_lane' | NonNullable<LaneStatus['trouble']>;
 
 /** Why an endpoint is not asked, or is the last choice. */
-export type EndpointTrouble = 'unreachable' | 'wrong_chain' | 'lagging' | 'cannot_answer';
+type EndpointTrouble = 'unreachable' | 'wrong_chain' | 'lagging' | 'cannot_answer';
 
 /** What the last probe and the calls since then have shown. An endpoint goes by its place in `RPC_URLS`. */
-export interface EndpointReport {
+interface EndpointReport {
   readonly endpoint: number;
   readonly code?: EndpointTrouble;
   /** Blocks behind the best endpoint. */

@@ -22,7 +22,7 @@ export function refOf(payment: AcceptedPayment): AuthorizationRef {
 }
 
 /** What the chain says of an authorization. */
-export type AuthorizationState =
+type AuthorizationState =
   /** Executed or cancelled. */
   | 'used'
   | 'unused'

@@ -39,7 +39,7 @@ const CONTROL_TIMEOUT_MS = 1000;
 /** How often a call fails beside one that cannot, before the call is at fault and not the node. */
 const ROUNDS_TO_BE_SURE = 3;
 
-export interface CallRunnerParts {
+interface CallRunnerParts {
   readonly chainId: number;
   readonly health: EndpointHealth;
   readonly contracts: ContractPresence;

@@ -10,7 +10,7 @@ export type Traffic =
   /** @property subject - whose calls wait behind each other. */
   | { readonly kind: 'new' | 'marked'; readonly subject: Address };
 
-export const OPEN_TRAFFIC: Traffic = { kind: 'open' };
+const OPEN_TRAFFIC: Traffic = { kind: 'open' };
 
 /** How long good conduct is remembered, and of how many contracts. */
 const GOOD_KEPT_MS = 15 * 60_000;

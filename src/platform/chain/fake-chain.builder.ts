@@ -22,7 +22,7 @@ export interface FakeTransaction {
   readonly value?: bigint;
 }
 
-export interface FakeLog {
+interface FakeLog {
   readonly address: Hex;
   readonly topics: readonly Hex[];
   readonly data: Hex;

@@ -12,7 +12,7 @@ export interface Head {
   readonly view: ChainView;
 }
 
-export type HeadListener = (head: Head) => void;
+type HeadListener = (head: Head) => void;
 
 /** Where nobody waits for a block it is enough to see one now and then. */
 const IDLE_INTERVAL_MS = 2000;

@@ -9,7 +9,7 @@ import { countPending } from './transaction-counts.js';
 type Asked = Pick<EvmChain, 'chainId' | 'views' | 'withView' | 'agree' | 'transactionCountAt'>;
 
 /** Of a payer, at one block. */
-export interface ConfirmedAccount {
+interface ConfirmedAccount {
   /** Account nonces below this are used. */
   readonly used: number;
   readonly balanceWei: bigint;

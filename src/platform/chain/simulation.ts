@@ -27,7 +27,7 @@ export function simulationOf(
   };
 }
 
-export interface SimulationResult {
+interface SimulationResult {
   readonly effect: Effect;
   /** Whether any of the calls used up what it was given, or answered at great length. */
   readonly hasBurned: boolean;

@@ -1,4 +1,4 @@
-export interface CircuitBreakerOptions {
+interface CircuitBreakerOptions {
   /** So many failures in a row open it. */
   readonly failuresMost: number;
   /** Milliseconds in which nobody is let through once it is open; then one is, to see. */

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
 
-export interface SideTasksOptions {
+interface SideTasksOptions {
   /** Tasks under way at once, altogether and of one group. */
   readonly most: number;
   readonly mostOfGroup: number;
@@ -12,7 +12,7 @@ export interface SideTasksOptions {
 }
 
 /** What came of one task. */
-export type SideResult<T> =
+type SideResult<T> =
   | { readonly key: string; readonly kind: 'done'; readonly value: T }
   | { readonly key: string; readonly kind: 'late' }
   | { readonly key: string; readonly kind: 'failed'; readonly error: unknown };

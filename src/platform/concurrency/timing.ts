@@ -5,7 +5,7 @@ export function delay(ms: number): Promise<void> {
 }
 
 /** What came of a task that had so many milliseconds. */
-export type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
+type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
 
 /**
  * Waits for a task, and no longer than so many milliseconds. The task itself goes on.

@@ -52,7 +52,7 @@ import {
 export type { NetworkConfig } from './network-settings.js';
 
 export const ROLES = ['api', 'worker', 'hub', 'wallet', 'history'] as const;
-export type Role = (typeof ROLES)[number];
+type Role = (typeof ROLES)[number];
 /** Roles that settle payments. */
 const SETTLING_ROLES: readonly Role[] = ['api', 'worker'];
 

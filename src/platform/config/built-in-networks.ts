@@ -5,7 +5,7 @@ import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
  * What is known of chains without asking the operator. Everything here is checked against the
  * connected chain before it is relied on.
  */
-export interface BuiltInNetwork {
+interface BuiltInNetwork {
   readonly chainId: number;
   /** Public endpoints, for trying out: rate-limited, and those of 56 have no `eth_getLogs`. */
   readonly publicRpcUrls: readonly string[];

@@ -75,12 +75,12 @@ export interface S3Config {
   readonly credentials: Secret<S3Credentials> | undefined;
 }
 
-export interface S3Credentials {
+interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
 }
 
-export type HubStorageConfig =
+type HubStorageConfig =
   | { readonly kind: 'fs'; readonly dir: string }
   | ({ readonly kind: 's3' } & S3Config)
   | { readonly kind: 'memory' };

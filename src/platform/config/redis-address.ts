@@ -12,7 +12,7 @@ interface Account {
 }
 
 /** One primary, at an address that does not change. */
-export interface PrimaryAddress {
+interface PrimaryAddress {
   readonly kind: 'primary';
   readonly url: string;
 }
@@ -37,7 +37,7 @@ export interface ClusterAddress extends Account {
 
 export type RedisAddress = PrimaryAddress | SentinelAddress | ClusterAddress;
 
-export type ReadAddress =
+type ReadAddress =
   | { readonly address: RedisAddress; readonly problems: readonly [] }
   | { readonly address: undefined; readonly problems: readonly string[] };
 

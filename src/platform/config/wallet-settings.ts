@@ -146,7 +146,7 @@ export const WALLET_FILE_SETTINGS = [
   'WALLET_PRIVY_AUTHORIZATION_KEY',
 ];
 
-export type ProviderConfig =
+type ProviderConfig =
   { readonly kind: 'local'; readonly dir: string; readonly secret: RotatingSecret } | PrivyConfig;
 
 /** A secret in use, and the one before it while it is being replaced. */
@@ -205,7 +205,7 @@ export interface WalletConfig {
   readonly hub: WalletHubConfig | undefined;
 }
 
-export type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
+type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
 
 /** Where a wallet is whose address is not set. */
 export function ownWalletUrl(port: number): string {

@@ -5,7 +5,7 @@ import { keccak256Digits } from '../../protocol/evm/keccak.js';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import { loadNativeSecp256k1, type NativeSecp256k1 } from './native-secp256k1.js';
 
-export interface SignerRecovery {
+interface SignerRecovery {
   readonly implementation: 'native' | 'javascript';
   readonly recoverSigner: RecoverSigner;
 }

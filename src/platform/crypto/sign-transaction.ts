@@ -16,7 +16,7 @@ export interface UnsignedTransaction {
   readonly value?: bigint;
 }
 
-export interface SignedTransaction {
+interface SignedTransaction {
   readonly raw: Hex;
   readonly hash: Hex;
 }
@@ -59,7 +59,7 @@ function signDigestWith(native: ReturnType<typeof loadNativeSecp256k1>): SignDig
 }
 
 /** What is signed of a transaction, and what becomes of it with a signature. */
-export interface PreparedTransaction {
+interface PreparedTransaction {
   /** 32 bytes. */
   readonly digest: Uint8Array;
   with(signature: RecoverableSignature): SignedTransaction;

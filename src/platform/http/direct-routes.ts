@@ -8,7 +8,7 @@ export interface DirectPost {
   readonly onError: (error: unknown, response: ServerResponse) => void;
 }
 
-export interface DirectRoutes {
+interface DirectRoutes {
   /** By path; all of them answer to POST and nothing else. */
   readonly posts: ReadonlyMap<string, DirectPost>;
   /** What every request goes through on its way, in order. */

@@ -2,7 +2,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
-export interface BracketBounds {
+interface BracketBounds {
   readonly maxDepth: number;
   /** Objects and lists in all. */
   readonly maxCount: number;

@@ -12,7 +12,7 @@ import type { Express } from 'express';
 import { isOps, OpsOnly } from './ops.js';
 
 /** What the decorators of a handler say of it. */
-export interface KnownRoute {
+interface KnownRoute {
   /** As Express takes it: `/v2/settlements/:id`. */
   readonly path: string;
   readonly method: string;

@@ -1,5 +1,5 @@
 /** What a log line says of an error. */
-export interface ErrorDescription {
+interface ErrorDescription {
   readonly type: string;
   readonly code?: string;
   /** Of Redis; never its arguments. */

@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis';
 import { within } from '../concurrency/timing.js';
 
 /** A `Queue` or a `Worker` of BullMQ. */
-export interface BullPart {
+interface BullPart {
   close(force?: boolean): Promise<void>;
   getBackend(): { close(force?: boolean): Promise<void> };
 }
 
 /** What begins to close, and its end. */
-export interface Closing {
+interface Closing {
   /** Resolves when all have closed or that time is over; then no connection of theirs is left. Never fails. */
   within(ms: number): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { ClusterAddress, RedisHost } from '../config/redis-address.js';
 const ANSWER_MS = 1000;
 
 /** A node of a Cluster that has some of its slots, as one node tells. */
-export interface SlotOwner extends RedisHost {
+interface SlotOwner extends RedisHost {
   /** Of two nodes that are said to have a slot, the one with the higher epoch has it. */
   readonly epoch: number;
   readonly slots: readonly (readonly [first: number, last: number])[];

@@ -3,7 +3,7 @@ import { Shared } from '../concurrency/shared.js';
 import type { SharedRedis } from './ledger-connections.js';
 
 /** What makes this Redis less than the ledger needs. None of it stops the service. */
-export type RedisWarning =
+type RedisWarning =
   | 'aof_off'
   | 'aof_not_always'
   | 'aof_write_failed'

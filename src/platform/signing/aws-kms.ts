@@ -3,7 +3,7 @@ import { codeOf, type KeyService, KeyServiceError, type SignFailure } from './ke
 
 type Sdk = typeof KmsSdk;
 
-export interface AwsKmsOptions {
+interface AwsKmsOptions {
   /** A key id, a key ARN, an alias (`alias/…`) or an alias ARN. */
   readonly key: string;
   /** In place of the one of the region. */

@@ -1,7 +1,7 @@
 import type { KeyManagementServiceClient } from '@google-cloud/kms';
 import { codeOf, type KeyService, KeyServiceError, type SignFailure } from './key-service.js';
 
-export interface GcpKmsOptions {
+interface GcpKmsOptions {
   /** `projects/…/locations/…/keyRings/…/cryptoKeys/…/cryptoKeyVersions/…` */
   readonly version: string;
   /** In place of cloudkms.googleapis.com; one by http is asked without credentials. */

@@ -15,7 +15,7 @@ export interface SigningObserver {
   failed(failure: SignFailure, code: string): void;
 }
 
-export interface KeyServiceSignerOptions {
+interface KeyServiceSignerOptions {
   readonly service: KeyService;
   /** What the key has to be the key of. Lower case. */
   readonly address: Address;

@@ -6,7 +6,7 @@ import { GcpKms } from './gcp-kms.js';
 import type { KeyService } from './key-service.js';
 import { KeyServiceSigner, type SigningObserver } from './key-service-signer.js';
 
-export interface SignerParts {
+interface SignerParts {
   readonly config: SignerConfig;
   readonly observer: SigningObserver;
   readonly clock: Clock;

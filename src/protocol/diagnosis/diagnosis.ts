@@ -18,7 +18,7 @@ export interface Diagnosis {
   readonly transaction?: string;
 }
 
-export interface Explanation {
+interface Explanation {
   /** At most {@link MESSAGE_MAX_CHARACTERS} long. */
   readonly message: string;
   readonly diagnosis: Diagnosis;

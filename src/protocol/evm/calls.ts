@@ -35,7 +35,7 @@ export const SETTLE = selectorOf(
 export const SETTLE_WITH_PERMIT = selectorOf(
   'settleWithPermit((uint256,uint256,bytes32,bytes32,uint8),((address,uint256),uint256,uint256),address,(address,uint256),bytes)',
 );
-export const AGGREGATE3 = selectorOf('aggregate3((address,bool,bytes)[])');
+const AGGREGATE3 = selectorOf('aggregate3((address,bool,bytes)[])');
 const IS_VALID_SIGNATURE = selectorOf('isValidSignature(bytes32,bytes)');
 const BALANCE_OF = selectorOf('balanceOf(address)');
 const ALLOWANCE = selectorOf('allowance(address,address)');

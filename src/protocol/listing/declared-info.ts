@@ -18,7 +18,7 @@ const NOT_REPEATED: ReadonlySet<string> = new Set(['pattern', 'patternProperties
 const TOOL_NAME_MAX = 128;
 
 /** What is called at a place and how, as it is published. */
-export interface DeclaredInfo {
+interface DeclaredInfo {
   readonly type: ListingType;
   readonly method?: string;
   readonly toolName?: string;

@@ -179,7 +179,7 @@ const TIMEOUT_MAX = 86_400;
 const EXTRA = ['name', 'version', 'assetTransferMethod', 'facilitatorAddress'];
 
 /** What an offer says beside what is paid: bounded, and of known fields alone. */
-export function readListedOffer(requirements: JsonObject): ListedOffer {
+function readListedOffer(requirements: JsonObject): ListedOffer {
   const seconds = requirements['maxTimeoutSeconds'];
   const isTime = Number.isSafeInteger(seconds) && Number(seconds) > 0;
   const said = readOptionalObject(requirements['extra']) ?? {};

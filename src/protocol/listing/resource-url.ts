@@ -2,7 +2,7 @@ import { isShortText } from '../payment/wire-values.js';
 import type { Fault } from './listing.js';
 
 /** UTF-16 units of a URL. */
-export const URL_MAX = 2048;
+const URL_MAX = 2048;
 
 /** Hosts, or host:port, that may be listed though nobody else can reach them. Lower case. */
 export type AllowedHosts = ReadonlySet<string>;
@@ -58,7 +58,7 @@ export function isFault(read: ResourceUrl | Fault): read is Fault {
 }
 
 /** A name with a dot that is not kept for private use. Addresses are nobody's for long. */
-export function isPublicHost(host: string): boolean {
+function isPublicHost(host: string): boolean {
   return host.includes('.') && !ADDRESS.test(host) && !NOT_PUBLIC.test(host);
 }
 

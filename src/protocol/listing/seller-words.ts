@@ -1,7 +1,7 @@
 import { isJsonObject, isShortText, type JsonObject } from '../payment/wire-values.js';
 
 /** UTF-16 units of a text for people. */
-export const DESCRIPTION_MAX = 500;
+const DESCRIPTION_MAX = 500;
 /** Of a name or a tag, after the extension's specification. */
 const NAME_MAX = 32;
 const TAGS_MAX = 5;
@@ -23,7 +23,7 @@ const PRINTABLE = /^[\x20-\x3b\x3d\x3f-\x7e]+$/;
 const MIME = /^[\w.+-]{1,50}\/[\w.+*-]{1,50}(?:; ?[\w-]{1,20}=[\w.+"-]{1,30})?$/;
 
 /** A text of one line without tags, or nothing; and whether that is less than was said. */
-export interface PlainText {
+interface PlainText {
   readonly text: string | undefined;
   readonly isCut: boolean;
 }

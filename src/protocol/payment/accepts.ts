@@ -10,7 +10,7 @@ export interface ServedKind {
 }
 
 /** What `POST /accepts` says: the requirements that can be settled here, ready for a 402. */
-export interface Accepts {
+interface Accepts {
   readonly x402Version: 1 | 2;
   /** A required field of a 402 of V1. */
   readonly error?: '';

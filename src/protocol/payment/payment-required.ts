@@ -2,7 +2,7 @@ import { parseSellerJson } from './seller-json.js';
 import type { JsonObject } from './wire-values.js';
 
 /** What a 402 demands, as it was sent; nothing in it is checked. */
-export interface SentTerms {
+interface SentTerms {
   readonly version: 1 | 2;
   readonly accepts: readonly unknown[];
   /** The whole of it. */

@@ -28,7 +28,7 @@ export interface PresentedAuthorization {
 }
 
 /** Topics of a log filter, as in JSON-RPC: `null` takes anything, a list takes any of its members. */
-export type LogTopics = readonly (Hex | readonly Hex[] | null)[];
+type LogTopics = readonly (Hex | readonly Hex[] | null)[];
 
 /**
  * How the chain keeps an authorization from being executed twice, and where it shows that it was. Several

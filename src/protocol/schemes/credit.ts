@@ -3,7 +3,7 @@ import type { AcceptedPayment } from '../payment/accepted-payment.js';
 import { transferOf } from '../payment/payment-facts.js';
 import { actionOf } from './registry.js';
 
-export interface EvidencedItem {
+interface EvidencedItem {
   readonly id: string;
   readonly payment: AcceptedPayment;
 }

@@ -34,7 +34,7 @@ export interface NoteAuthorization extends Authorization {
   readonly until: bigint;
 }
 
-export interface NoteClaim extends Claim {
+interface NoteClaim extends Claim {
   readonly from: Address;
   readonly nonce: bigint;
   readonly ceiling: bigint;
@@ -43,7 +43,7 @@ export interface NoteClaim extends Claim {
 }
 
 /** One counter keeps the notes of all tokens and payers, and names each that is collected. */
-export const NOTES: AuthorizationMethod = {
+const NOTES: AuthorizationMethod = {
   name: NOTE_METHOD,
   keyOf: (chainId, _asset, payer, serial) => [NOTE_METHOD, chainId, COUNTER, payer, serial],
   stateCall: ({ payer, nonce }) => ({

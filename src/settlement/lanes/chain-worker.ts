@@ -7,13 +7,13 @@ import type { LaneHeads } from './ports.js';
 import { type LaneSlot, slotFor } from './state/lane-slot.js';
 
 /** The job consumer of a chain. */
-export interface JobConsumer {
+interface JobConsumer {
   start(): void;
   stop(): Promise<void>;
   finished(ids: readonly string[]): void;
 }
 
-export interface ChainWorkerOptions {
+interface ChainWorkerOptions {
   readonly chainId: number;
   readonly store: LaneStore;
   readonly heads: LaneHeads & { start(): void; stop(): Promise<void> };

@@ -4,7 +4,7 @@ import type { ChainWorker } from './chain-worker.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneSlot } from './state/lane-slot.js';
 
-export interface LaneLeasesOptions {
+interface LaneLeasesOptions {
   readonly store: LaneStore;
   readonly workers: readonly ChainWorker[];
   readonly processId: string;

@@ -9,7 +9,7 @@ import type { GasBalance } from './sending/gas-balance.js';
 import type { LaneReadiness } from './sending/lane-readiness.js';
 import type { LaneState } from './state/lane-state.js';
 
-export interface LaneReportParts {
+interface LaneReportParts {
   /** `<chainId>:<signer>` */
   readonly lane: string;
   readonly chain: Pick<LaneChain, 'chainId'>;

@@ -6,7 +6,7 @@ import { isPassing } from './lane-errors.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneSlot } from './state/lane-slot.js';
 
-export interface LaneReporterOptions {
+interface LaneReporterOptions {
   readonly workers: readonly ChainWorker[];
   /** Lanes that an operator has paused, or retires. */
   readonly switched: (which: LaneSwitch) => Promise<{ has(lane: string): boolean }>;

@@ -64,13 +64,13 @@ export function aPayment(
 
 const hashOf = (n: number, fork: string): Hex => `0x${fork}${n.toString(16).padStart(62, '0')}`;
 
-export interface TestRecheck {
+interface TestRecheck {
   readonly refusals?: readonly { readonly id: string; readonly reason: Reason }[];
   readonly undecided?: readonly string[];
 }
 
 /** Payers on a chain, as far as their own transactions go. */
-export class TestPayers implements PreparationReader {
+class TestPayers implements PreparationReader {
   look: PreparationReader['look'] = () =>
     Promise.resolve({ isDone: false, usedNonces: 3, balanceWei: 0n });
 }

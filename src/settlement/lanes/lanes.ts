@@ -40,7 +40,7 @@ import { FeeOracle } from './sending/fee-oracle.js';
 import { LearnedGasEstimates } from './sending/gas-estimates.js';
 import { LaneSigner } from './sending/lane-signer.js';
 
-export interface LanesOptions {
+interface LanesOptions {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
   readonly store: LaneStore;

@@ -13,7 +13,7 @@ import { epochKey, outboxKey } from './keys.js';
  * A script with the keys and arguments that are its own: epoch key and epoch go before them, and the key of
  * the outbox after them where there is a history.
  */
-export interface ScriptCall {
+interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly ScriptArgument[];

@@ -7,7 +7,7 @@ import { asList, asTexts } from './reply.js';
 import { loadScript } from './script-files.js';
 
 /** A process of the deployment, as it reports itself. */
-export interface ProcessReport {
+interface ProcessReport {
   readonly processId: string;
   readonly roles: readonly string[];
   readonly version: string;

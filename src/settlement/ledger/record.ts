@@ -205,7 +205,7 @@ export function parseDetails(text: string): Fields {
 }
 
 /** What a lane does not remember of a claim is left out. */
-export interface ClaimFacts {
+interface ClaimFacts {
   readonly termsTag: string;
   readonly signedTag?: string;
   readonly arrivedAt?: number | undefined;

@@ -18,7 +18,7 @@ export interface Requester {
   readonly arrivedAt: number;
 }
 
-export interface RequesterMarks {
+interface RequesterMarks {
   readonly keyTag: string;
   /** Id of the API key, where there is one. */
   readonly apiKeyId: string | undefined;

@@ -45,7 +45,7 @@ export function batchGas(limits: readonly bigint[]): bigint {
   return limits.reduce((sum, limit) => sum + limit + BATCH_ITEM_GAS, BATCH_BASE_GAS);
 }
 
-export interface Groups<T extends Sendable> {
+interface Groups<T extends Sendable> {
   /** Each of at least two settlements. */
   readonly batches: readonly (readonly T[])[];
   readonly singles: readonly T[];

@@ -29,7 +29,7 @@ export interface LaneLevel {
 const SILENT_MS = 5000;
 
 /** A lane that says that it is short. */
-export interface LowLane {
+interface LowLane {
   readonly address: Address;
   /** Settlements: it is short where the chain shows that it pays for fewer. */
   readonly mark: number;

@@ -101,8 +101,7 @@ export const STATE_OF: Readonly<Record<Exclude<Stage, 'none'>, SettlementState>>
  * - `reserved`: its amount counts against the payer's balance.
  * - `pending`, `ready`, `later`, `work`, `parked`: the list of that stage.
  */
-export type Listing =
-  'live' | 'queued' | 'reserved' | 'pending' | 'ready' | 'later' | 'work' | 'parked';
+type Listing = 'live' | 'queued' | 'reserved' | 'pending' | 'ready' | 'later' | 'work' | 'parked';
 
 export const LISTINGS_OF: Readonly<Record<Stage, readonly Listing[]>> = {
   none: [],
@@ -182,7 +181,7 @@ export function nextStage(stage: Stage, event: SettlementEvent): Stage | undefin
   return TRANSITIONS[stage][event];
 }
 
-export interface Effects {
+interface Effects {
   readonly leaves: readonly Listing[];
   readonly enters: readonly Listing[];
 }

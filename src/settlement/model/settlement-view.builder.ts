@@ -1,7 +1,7 @@
 import { anAcceptedPayment } from '../../protocol/payment/accepted-payment.builder.js';
 import type { Sale, SettlementDetails, SettlementView } from './settlement.js';
 
-export const OPEN_SALE: Sale = {
+const OPEN_SALE: Sale = {
   state: 'open',
   requester: undefined,
   soldKeyTag: undefined,

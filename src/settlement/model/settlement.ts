@@ -82,7 +82,7 @@ export interface SettlementDetails {
 }
 
 /** Milliseconds since the epoch. */
-export interface SettlementTimes {
+interface SettlementTimes {
   readonly arrived: number | undefined;
   readonly claimed: number | undefined;
   readonly allocated: number | undefined;

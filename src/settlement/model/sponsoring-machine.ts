@@ -29,9 +29,9 @@ export type SponsoringEvent =
  * - `time`: the time that it had a place is counted: a signed payment has {@link PLACE_MS} of it in all.
  * - `payment`: the signed payment has no place again.
  */
-export type SponsoringMark = 'payer' | 'time' | 'payment';
+type SponsoringMark = 'payer' | 'time' | 'payment';
 
-export interface SponsoringCell {
+interface SponsoringCell {
   readonly next: SponsoringState;
   readonly marks: readonly SponsoringMark[];
 }
@@ -50,7 +50,7 @@ type Row = Readonly<Partial<Record<SponsoringEvent, SponsoringCell>>>;
 
 const to = (next: SponsoringState, ...marks: SponsoringMark[]): SponsoringCell => ({ next, marks });
 
-export const SPONSORING: Readonly<Record<SponsoringState, Row>> = {
+const SPONSORING: Readonly<Record<SponsoringState, Row>> = {
   none: { claimed: to('asked'), restored: to('approved') },
   asked: {
     taken: to('waiting'),

@@ -19,7 +19,7 @@ interface LoneJob {
 export const SETTLEMENTS_OF_A_JOB = 64;
 
 /** What there is to do for a job. */
-export interface JobOrder {
+interface JobOrder {
   /** At least one, at most {@link SETTLEMENTS_OF_A_JOB}; whether there are such settlements, the ledger knows. */
   readonly settlementIds: readonly string[];
   readonly traceparent?: string;
@@ -107,7 +107,7 @@ export class OpenJobs {
   }
 }
 
-export type JobEnd = 'finished' | 'given_up';
+type JobEnd = 'finished' | 'given_up';
 
 interface OpenJob {
   readonly open: Set<string>;

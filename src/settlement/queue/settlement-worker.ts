@@ -25,7 +25,7 @@ const STOP_MS = 2000;
 /** Each reader says at each attempt to connect that it failed, and for each job that is lost that it is. */
 const TROUBLE_EVERY_MS = 60_000;
 
-export interface SettlementWorkerOptions {
+interface SettlementWorkerOptions {
   readonly chainId: number;
   readonly store: LaneStore;
   /** Of the queue's keys; that of BullMQ where it is absent. */

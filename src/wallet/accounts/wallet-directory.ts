@@ -12,7 +12,7 @@ const REMEMBERED_MAX = 10_000;
 /** Rules can change while they are put in force; then the newer ones are. */
 const ATTEMPTS = 4;
 
-export interface WalletDirectoryParts {
+interface WalletDirectoryParts {
   readonly provider: WalletProvider;
   readonly journal: Pick<Journal, 'append'>;
   readonly restorer: WalletRestorer;

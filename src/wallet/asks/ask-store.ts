@@ -10,7 +10,7 @@ export const ASKS_MAX = 20;
 /** An ask that is over is remembered for a day, so that its agent can be told. */
 const REMEMBERED_SECONDS = 86_400;
 
-export type AskResult = 'ok' | 'locked' | 'changed' | 'exists' | 'many';
+type AskResult = 'ok' | 'locked' | 'changed' | 'exists' | 'many';
 export type AnswerResult = 'ok' | 'locked' | 'changed' | 'gone' | 'used' | 'denied';
 
 const ASK_ID = /^[\w-]{22}$/;

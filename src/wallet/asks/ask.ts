@@ -43,7 +43,7 @@ const Ask = z.object({
 export type Ask = z.infer<typeof Ask>;
 
 /** `used`: a payment was charged for it. */
-export type AskState = 'waiting' | 'approved' | 'denied' | 'used';
+type AskState = 'waiting' | 'approved' | 'denied' | 'used';
 
 /** An ask, and what became of it. */
 export interface StandingAsk {

@@ -6,7 +6,7 @@ import type { JournalEvent } from './journal-record.js';
 export const HORIZON_SECONDS = 2_592_000 + 86_400;
 
 /** One charge, whatever order its records came in: each only ever adds to what is known. */
-export const StoredCharge = z.object({
+const StoredCharge = z.object({
   id: z.string(),
   deadline: z.int(),
   /** As `storedSpending` writes it; absent until its own record is read. */
@@ -21,7 +21,7 @@ export const StoredCharge = z.object({
   isSpent: z.boolean().default(false),
   isReleased: z.boolean().default(false),
 });
-export type StoredCharge = z.infer<typeof StoredCharge>;
+type StoredCharge = z.infer<typeof StoredCharge>;
 
 /** A token that was handed out. The token itself is kept nowhere. */
 export const IssuedToken = z.object({
@@ -39,7 +39,7 @@ export const IssuedToken = z.object({
 export type IssuedToken = Readonly<z.infer<typeof IssuedToken>>;
 
 /** What an owner answered about one payment. A no stands, whatever order the records came in. */
-export const StoredAnswer = z.object({
+const StoredAnswer = z.object({
   id: z.string(),
   intent: z.object({ id: z.string(), record: z.string() }),
   /** Unix seconds. */
@@ -47,7 +47,7 @@ export const StoredAnswer = z.object({
   order: z.int(),
   isDenied: z.boolean(),
 });
-export type StoredAnswer = z.infer<typeof StoredAnswer>;
+type StoredAnswer = z.infer<typeof StoredAnswer>;
 
 const StoredRules = z.object({ revision: z.int(), policy: z.unknown(), order: z.int() });
 

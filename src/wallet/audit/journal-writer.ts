@@ -33,7 +33,7 @@ interface OpenFile {
   isUsed: boolean;
 }
 
-export interface JournalWriterOptions {
+interface JournalWriterOptions {
   readonly dir: string;
   readonly keys: KeyRing;
   /** Told how many lines of a file are on disk. */

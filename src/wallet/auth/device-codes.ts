@@ -34,24 +34,24 @@ redis.call('SET', ARGV[1], ARGV[3], 'KEEPTTL')
 return 1`,
 );
 
-export interface DeviceCode {
+interface DeviceCode {
   /** The agent's alone: it collects the token. */
   readonly deviceCode: string;
   /** For the owner: in the link, on the page and in what is signed. It collects nothing. */
   readonly userCode: string;
 }
 
-export type CodeStatus =
+type CodeStatus =
   { readonly state: 'pending' | 'collected' } | ({ readonly state: 'approved' } & Approval);
 
-export interface Approval {
+interface Approval {
   readonly owner: Address;
   /** Unix seconds: what was revoked since is revoked for whoever collects, too. */
   readonly epoch: number;
 }
 
 /** An approval, and the code it was given for. */
-export interface CollectedApproval extends Approval {
+interface CollectedApproval extends Approval {
   readonly userCode: string;
 }
 

@@ -17,14 +17,14 @@ import { invalidToken, type TokenIssuer } from './token.js';
 const OWNER_TOKEN_SECONDS = 900;
 const SECOND_MS = 1000;
 
-export interface SessionRules {
+interface SessionRules {
   readonly agentTokenSeconds: number;
   /** Who may have a wallet; anybody when absent. */
   readonly owners: ReadonlySet<Address> | undefined;
 }
 
 /** How somebody has proven to be, or to be sent by, an owner. */
-export interface Proof {
+interface Proof {
   /** For the audit record. */
   readonly by: 'nonce' | 'approval' | 'legacy' | 'oauth';
   /** Of a signed message: when it was asked for, Unix seconds. */
@@ -36,7 +36,7 @@ export interface Proof {
 }
 
 /** What of a grant says whether its tokens are good. */
-export interface GrantFacts {
+interface GrantFacts {
   readonly id: string;
   readonly owner: Address;
   /** {@link Sessions.epochOf} when it was given. */

@@ -23,7 +23,7 @@ export interface SignInMessage {
   readonly expiresAt: number;
 }
 
-export interface SignedIn {
+interface SignedIn {
   readonly owner: Address;
   /** Unix seconds. */
   readonly askedAt: number;

@@ -21,7 +21,7 @@ const Claims = z.object({
   exp: z.int(),
 });
 
-export interface TokenClaims {
+interface TokenClaims {
   /** Lower case. */
   readonly owner: Address;
   readonly role: 'owner' | 'agent';

@@ -8,7 +8,7 @@ import type { AuthorizationRef } from '../../protocol/schemes/authorization-meth
 /** Where there are as many endpoints, so many have to say the same. */
 const WITNESSES = 2;
 
-export type FinalUse =
+type FinalUse =
   | {
       readonly kind: 'known';
       readonly isUsed: boolean;

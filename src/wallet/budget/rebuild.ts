@@ -36,7 +36,7 @@ interface RestoredIntent {
   readonly at: number;
 }
 
-export interface RestorerParts {
+interface RestorerParts {
   readonly redis: Redis;
   readonly journal: Pick<Journal, 'state'>;
   readonly rules: RulesSeal;

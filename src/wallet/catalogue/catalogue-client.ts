@@ -9,7 +9,7 @@ const ANSWER_BOUNDS: JsonBounds = { maxDepth: 24, maxValues: 200_000 };
 const CURSOR = /^[\w.~+/=-]{1,400}$/;
 
 /** Some entries of a catalogue, as it sent them. Nothing of it is trusted. */
-export interface CataloguePage {
+interface CataloguePage {
   /** As many as were asked for, at most. */
   readonly items: readonly JsonObject[];
   /** Where the next page begins; `undefined` on the last one. */
@@ -17,7 +17,7 @@ export interface CataloguePage {
 }
 
 /** Parameters of a query; what is `undefined` is not sent. */
-export type CatalogueQuery = Readonly<Record<string, string | undefined>> & {
+type CatalogueQuery = Readonly<Record<string, string | undefined>> & {
   readonly limit: string;
 };
 

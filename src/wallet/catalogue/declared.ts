@@ -14,7 +14,7 @@ const TAGS_MAX = 5;
 const JSON_MAX = 4096;
 const JSON_BOUNDS: JsonBounds = { maxDepth: 16, maxValues: 2000 };
 
-export interface DeclaredWords {
+interface DeclaredWords {
   readonly serviceName?: string;
   readonly description?: string;
   readonly tags?: string[];

@@ -17,20 +17,20 @@ const Row = z.object({ Name: z.string(), Size: z.int(), CreatedAt: z.string().ma
 const Received = z.object({ Size: z.int(), Sha256: z.string().regex(/^[0-9a-f]{64}$/) });
 
 /** A file, as far as the hub has told of it. */
-export interface HubFile {
+interface HubFile {
   readonly size: number;
   /** Hex. */
   readonly sha256: string;
   readonly contentType: string;
 }
 
-export interface HubRow {
+interface HubRow {
   readonly name: string;
   readonly size: number;
   readonly at: string;
 }
 
-export interface HubClientParts {
+interface HubClientParts {
   readonly signer: HubSigner;
   /** Without a slash at its end. */
   readonly url: string;

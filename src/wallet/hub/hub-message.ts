@@ -8,7 +8,7 @@ import {
 import type { TypedData } from '../rules/spending.js';
 
 /** One request to the hub, as its owner signs it. */
-export interface RequestTerms {
+interface RequestTerms {
   /** Lower case. */
   readonly owner: Address;
   readonly method: string;
@@ -38,12 +38,12 @@ interface CommonTerms {
 }
 
 /** Read the file: that content, else the newest of the name. */
-export interface ShareTerms extends CommonTerms {
+interface ShareTerms extends CommonTerms {
   readonly once: boolean;
 }
 
 /** Store the file, once. */
-export interface UploadTerms extends CommonTerms {
+interface UploadTerms extends CommonTerms {
   readonly maxBytes: number;
   /** A media type without parameters; empty for any. */
   readonly contentType: string;

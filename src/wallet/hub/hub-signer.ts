@@ -26,18 +26,18 @@ interface Wanted {
   readonly seconds: number;
 }
 
-export interface WantedShare extends Wanted {
+interface WantedShare extends Wanted {
   readonly once: boolean;
 }
 
-export interface WantedUpload extends Wanted {
+interface WantedUpload extends Wanted {
   readonly maxBytes: number;
   /** A media type without parameters; empty for any. */
   readonly contentType: string;
 }
 
 /** A link as it stands in an address. */
-export interface SignedLink {
+interface SignedLink {
   readonly text: string;
   /** Unix seconds. */
   readonly until: number;

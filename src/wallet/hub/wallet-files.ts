@@ -28,7 +28,7 @@ const INCOMING = '/api/incoming';
 /** Of a link that is used at once. */
 const OWN_UPLOAD_SECONDS = 120;
 
-export interface WalletFilesParts {
+interface WalletFilesParts {
   readonly client: HubClient;
   readonly signer: HubSigner;
   /** Of a file that is given inside a message. */

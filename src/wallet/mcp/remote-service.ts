@@ -24,7 +24,7 @@ const NO_TOKEN: Refusal = {
   code: 'unauthorized',
 };
 
-export interface Question {
+interface Question {
   readonly method?: 'GET' | 'POST';
   readonly path: string;
   readonly body?: unknown;

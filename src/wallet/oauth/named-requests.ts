@@ -5,7 +5,7 @@ import { resourceOf, type Scope } from './oauth-names.js';
 const FORM_MAX_BYTES = 57_344;
 
 /** What requests of clients may name at this authorization server. */
-export interface Names {
+interface Names {
   readonly publicUrl: string;
   readonly scopes: readonly Scope[];
 }

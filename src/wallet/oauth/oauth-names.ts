@@ -18,7 +18,7 @@ export const OAUTH_PATHS = {
 export const CLIENT_AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
 /** The one resource tokens are good for (RFC 8707), below the public URL. */
-export const RESOURCE_PATH = '/mcp';
+const RESOURCE_PATH = '/mcp';
 
 /** What a client may ask for, and what the owner reads before signing. */
 export const SCOPES = {

@@ -82,7 +82,7 @@ return 1`,
 );
 
 /** What became of a registration: no place is left for its network, or for anybody. */
-export type Registration = 'added' | 'network_full' | 'full';
+type Registration = 'added' | 'network_full' | 'full';
 
 /** Clients that registered themselves (RFC 7591). Anybody may, so they are few, small and forgotten. */
 export class RegisteredClients {

@@ -48,7 +48,7 @@ return 1`,
  * KEYS: passkeys. ARGV: owner, tag of the credential, record, counter. 0 where the credential is somebody else's. What
  * is kept is not in the journal before somebody says so.
  */
-export const KEEP = script(
+const KEEP = script(
   'wallet_passkey_keep',
   `local bound = redis.call('HGET', KEYS[1], 'i:' .. ARGV[2])
 if bound and bound ~= ARGV[1] then return 0 end

@@ -52,7 +52,7 @@ export interface ChargedDeal extends StoredRecord {
 }
 
 /** Or what another attempt has made of the intent. */
-export type ChargeResult =
+type ChargeResult =
   | ChargedDeal
   | ({ readonly kind: 'exists' } & StoredRecord)
   /** Nothing is charged before the owner has said yes. */
@@ -74,7 +74,7 @@ interface NeededApproval {
   readonly waiting: Ask | undefined;
 }
 
-export interface ChargerParts {
+interface ChargerParts {
   readonly known: KnownContracts;
   readonly authorizer: Authorizer;
   readonly intents: IntentStore;

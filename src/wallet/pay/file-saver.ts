@@ -17,7 +17,7 @@ export interface SavedFile {
   readonly sha256: string;
 }
 
-export interface FileSaverParts {
+interface FileSaverParts {
   readonly client: HubClient;
   readonly signer: HubSigner;
   /** Of one file. */

@@ -6,7 +6,7 @@ import { type ChargedDeal, storedIntent } from './charger.js';
 import type { Intent, IntentStore } from './intent.js';
 import { receiptOf, resultOf } from './presenter.js';
 
-export interface IntentNotesParts {
+interface IntentNotesParts {
   readonly intents: Pick<IntentStore, 'write'>;
   readonly journal: Pick<Journal, 'append'>;
   /** Unix seconds. */

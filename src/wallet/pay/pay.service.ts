@@ -30,7 +30,7 @@ import type { WalletFetch } from './wallet-fetch.js';
 /** A payment that a seller calls settled is in a block: so long an endpoint may be behind. */
 const SHOWN_WITHIN_MS = 2000;
 
-export interface PayParts {
+interface PayParts {
   readonly fetcher: WalletFetch;
   readonly mcpSeller: McpSeller;
   readonly known: KnownContracts;

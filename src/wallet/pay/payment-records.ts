@@ -11,7 +11,7 @@ import { askedView, type PaymentStatus, type PaymentView, paymentView, viewOf } 
 
 const LOOK_AGAIN_MS = 250;
 
-export interface PaymentRecordsParts {
+interface PaymentRecordsParts {
   readonly intents: Pick<IntentStore, 'read' | 'write'>;
   readonly asking: Pick<Asking, 'ofIntent'>;
   readonly store: Pick<SpendingStore, 'history'>;

@@ -20,7 +20,7 @@ const PENDING_RETRY_MS = 1000;
 /** Of a request with a payment, which may have left before: also where the seller's name leads elsewhere by now. */
 const LEAVES_IT_OPEN: ReadonlySet<string> = new Set(['fetch_failed', 'fetch_refused']);
 
-export interface PresenterParts {
+interface PresenterParts {
   readonly fetcher: WalletFetch;
   readonly mcpSeller: McpSeller;
   readonly known: KnownContracts;

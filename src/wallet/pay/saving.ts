@@ -16,13 +16,13 @@ const ACCESS_MAX = 4096;
 const NAME_MAX = 128;
 
 /** What was paid for and is to be saved. */
-export interface PaidFile {
+interface PaidFile {
   readonly deal: AcceptedOffer;
   /** What the seller gave to be shown again; without it the payment is. */
   readonly access: string | undefined;
 }
 
-export interface SavingParts {
+interface SavingParts {
   readonly fetcher: WalletFetch;
   readonly presenter: Presenter;
   /** `undefined` where no file hub is named. */
@@ -165,7 +165,7 @@ export function accessIn({ headers }: Pick<OpenAnswer, 'headers'>): string | und
 }
 
 /** What the seller has offered, as the file hub writes it. Who says something else there is taken at its word. */
-export function expectedIn(requirements: AcceptedOffer['requirements']): ExpectedFile {
+function expectedIn(requirements: AcceptedOffer['requirements']): ExpectedFile {
   const { sha256, size, contentType } = readOptionalObject(requirements['extra']) ?? {};
   return {
     ...(typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256) && { sha256 }),

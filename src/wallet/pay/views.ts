@@ -5,7 +5,7 @@ import { askView } from '../asks/ask-view.js';
 import type { Intent } from './intent.js';
 
 /** An amount as agents and people read it. */
-export interface AmountView {
+interface AmountView {
   /** Atomic units. */
   readonly atomic: string;
   /** Whole tokens. */

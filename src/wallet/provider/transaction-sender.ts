@@ -26,7 +26,7 @@ export type UnsignedTransaction = TransactionSerializableEIP1559 & {
   readonly nonce: number;
 };
 
-export interface Sending {
+interface Sending {
   readonly wallet: CustodialWallet;
   readonly wanted: WantedTransaction;
   /** The same key sends the same transaction, never a second one. */

@@ -43,7 +43,7 @@ export interface AskRule {
   readonly askAbove: bigint;
 }
 
-export type Judgement =
+type Judgement =
   | {
       readonly allowed: true;
       readonly spending: Spending;

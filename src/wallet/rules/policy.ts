@@ -5,7 +5,7 @@ import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 
 /** What is refused unless the owner switches it on. Payments to known tokens need none of these. */
-export const SCOPES = [
+const SCOPES = [
   'personal_sign',
   'send_transaction',
   'contract_call',

@@ -45,7 +45,7 @@ import type {
 } from './shapes.js';
 import { sortedJson } from './sorted-json.js';
 
-export interface DeskParts {
+interface DeskParts {
   readonly provider: WalletProvider;
   readonly directory: WalletDirectory;
   readonly store: SpendingStore;

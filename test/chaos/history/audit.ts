@@ -14,7 +14,7 @@ export interface Allowances {
   readonly hasReorgs: boolean;
 }
 
-export interface Audit {
+interface Audit {
   readonly violations: readonly string[];
   readonly rows: readonly Row[];
 }

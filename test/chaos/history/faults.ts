@@ -26,7 +26,7 @@ export const historySteps = ({ flow }: Stage): readonly string[] =>
   [...new Set([...SCRIPTS, ...flow.filter((step) => step.startsWith('sql '))])].sort();
 
 /** Each step of the history, before and after. */
-export const historyMoments = (stage: Stage): readonly Moment[] =>
+const historyMoments = (stage: Stage): readonly Moment[] =>
   historySteps(stage).flatMap((step) => [
     { when: 'before', step } as const,
     { when: 'after', step } as const,
@@ -47,7 +47,7 @@ export const crashPostgres: Fault = {
 };
 
 /** Killed just when a process is at a step with it. */
-export const crashPostgresAt = (moment: Moment): Fault => ({
+const crashPostgresAt = (moment: Moment): Fault => ({
   kind: 'PostgreSQL killed at a step',
   name: `PostgreSQL killed ${moment.when} ${moment.step}`,
   run: async (stage, random) => {
@@ -65,7 +65,7 @@ export const crashPostgresAt = (moment: Moment): Fault => ({
   },
 });
 
-export const freezePostgres: Fault = {
+const freezePostgres: Fault = {
   kind: 'PostgreSQL stands still',
   name: 'PostgreSQL stands still',
   run: async (stage, random) => {
@@ -75,7 +75,7 @@ export const freezePostgres: Fault = {
 };
 
 /** One process alone does not reach it. */
-export const cutOffPostgres: Fault = {
+const cutOffPostgres: Fault = {
   kind: 'a process cut off from PostgreSQL',
   name: 'a process cut off from PostgreSQL',
   run: async ({ fleet }, random) => {
@@ -94,7 +94,7 @@ export const cutOffPostgres: Fault = {
 };
 
 /** One statement is so late that another process has done the work by then. */
-export const lateStatement = (step: string): Fault => ({
+const lateStatement = (step: string): Fault => ({
   kind: 'a statement comes late',
   name: `${step} comes late`,
   run: async ({ fleet }, random) => {
@@ -111,7 +111,7 @@ export const lateStatement = (step: string): Fault => ({
 });
 
 /** An archiver goes in the middle of its work, with whatever it was about to say. */
-export const killWhenTold = (when: 'before' | 'after'): Fault => ({
+const killWhenTold = (when: 'before' | 'after'): Fault => ({
   kind: 'killed while it tells',
   name: `killed ${when} a webhook is answered`,
   run: async (stage) => {
@@ -132,7 +132,7 @@ export const killWhenTold = (when: 'before' | 'after'): Fault => ({
   },
 });
 
-export const receiverAway: Fault = {
+const receiverAway: Fault = {
   kind: 'sellers cannot be reached',
   name: 'sellers cannot be reached',
   run: async (stage, random) => {
@@ -142,7 +142,7 @@ export const receiverAway: Fault = {
 };
 
 /** As in a rolling deploy. */
-export const archiverReplaced: Fault = {
+const archiverReplaced: Fault = {
   kind: 'an archiver is replaced by another',
   name: 'an archiver is replaced by another',
   run: async ({ fleet }, random) => {
@@ -156,7 +156,7 @@ export const archiverReplaced: Fault = {
 };
 
 /** Not one of them is left for a moment. */
-export const archiversKilled: Fault = {
+const archiversKilled: Fault = {
   kind: 'all archivers killed',
   name: 'all archivers killed',
   run: async ({ fleet }, random) => {

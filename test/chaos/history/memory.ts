@@ -13,7 +13,7 @@ export interface Bought {
   readonly at: number;
 }
 
-export interface Known {
+interface Known {
   readonly row: Row;
   readonly run: string;
   /** Whether its end is known: a ledger that lost writes may have left it behind. */

@@ -1,5 +1,5 @@
 /** One message of a client of PostgreSQL, as it goes over the wire. */
-export interface ClientMessage {
+interface ClientMessage {
   readonly bytes: Buffer;
   /** Of `Query` and `Parse`. */
   readonly statement: string | undefined;

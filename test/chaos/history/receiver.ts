@@ -30,7 +30,7 @@ export interface Told {
 }
 
 /** Before an event is answered, or when it was. */
-export interface ReceiverMoment {
+interface ReceiverMoment {
   readonly when: 'before' | 'after';
   readonly spring: () => void;
 }

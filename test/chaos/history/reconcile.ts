@@ -10,7 +10,7 @@ import type { History } from './history.js';
 /** What a lost ledger leaves in the books. */
 const OF_A_LOSS: ReadonlySet<string> = new Set(['state_differs', 'log_without_settlement']);
 
-export interface Reconciled {
+interface Reconciled {
   readonly fromMs: number;
   readonly isLedgerWhole: boolean;
   readonly leftBehind: ReadonlySet<string>;

@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 250;
 const KNOWN_AGAIN = 6;
 const AGED_MOST = 3;
 
-export interface HistoryRun {
+interface HistoryRun {
   readonly name: string;
   readonly payments: number;
   readonly faults: readonly Fault[];

@@ -2,7 +2,7 @@ import type { Conduct, Told } from './receiver.js';
 import type { Write } from './rows.js';
 
 /** What a seller has to be told of one change of a row. */
-export interface Event {
+interface Event {
   readonly type: string;
   readonly state: string;
   readonly isPaid: boolean;
@@ -41,7 +41,7 @@ export function eventsOf(writes: readonly Write[]): readonly Event[] {
   return events;
 }
 
-export interface Heard {
+interface Heard {
   /** What is not as it must be, whatever comes yet. */
   readonly wrong: readonly string[];
   /** Whether something is still to come. */

@@ -19,7 +19,7 @@ export interface Purchase {
   readonly said: string;
 }
 
-export interface Fault {
+interface Fault {
   readonly name: string;
   /** Does it, or sets it up to be done. */
   run(stage: SalesStage, random: SeededRandom, buyer: PrivateKeyAccount): Promise<void>;

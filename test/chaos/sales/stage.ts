@@ -17,7 +17,7 @@ import { Slot } from '../wallet/stage.js';
 /** What payers begin with. */
 const FUNDS = 10n ** 24n;
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly text: string;
   readonly headers: Headers;

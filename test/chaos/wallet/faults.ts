@@ -17,7 +17,7 @@ import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Slot, WalletStage } from './stage.js';
 
 /** Something that goes wrong during a run, and is right again when it resolves. */
-export interface Disturbance {
+interface Disturbance {
   readonly name: string;
   readonly run: (stage: WalletStage, random: SeededRandom) => Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { Purse, WalletStage } from './stage.js';
 /** Blocks come every 0.3 s. */
 const NEXT_BLOCKS_MS = 700;
 
-export interface RunPlan {
+interface RunPlan {
   readonly name: string;
   readonly payments: number;
   readonly disturb: () => Promise<void>;

@@ -8,7 +8,7 @@ import { isAllowed, type RpcRequest, type Rule } from './policy-engine.js';
 type Json = Record<string, unknown>;
 
 /** Named as our own metrics name them. */
-export type Operation =
+type Operation =
   | 'find_wallet'
   | 'create_policy'
   | 'create_wallet'

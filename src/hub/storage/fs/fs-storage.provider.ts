@@ -25,7 +25,7 @@ import { VolumeReader } from './volume-reader.js';
 import { volumePath, Volumes } from './volumes.js';
 import { WriterLock } from './writer-lock.js';
 
-export interface FsStorageOptions {
+interface FsStorageOptions {
   readonly dir: string;
   readonly hubAddress: string;
   /** Milliseconds since the epoch. */

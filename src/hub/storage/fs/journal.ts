@@ -12,7 +12,7 @@ const ORDER_DIGITS = 16;
 const NEWLINE = 0x0a;
 
 /** What a writer finds when it begins. */
-export interface JournalTail {
+interface JournalTail {
   readonly lastOrder: number;
   /** Sound entries of the newest segment that has any, oldest first. */
   readonly entries: readonly JournalEntry[];

@@ -22,7 +22,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 export const PART_BYTES = 5 * 1_048_576;
 
 /** A listed name: an object, or what several begin with. */
-export interface Listed {
+interface Listed {
   readonly keys: readonly string[];
   readonly prefixes: readonly string[];
 }

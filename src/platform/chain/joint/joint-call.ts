@@ -14,7 +14,7 @@ export interface JointCall {
   readonly accounts: readonly Address[];
 }
 
-export interface JointAnswer {
+interface JointAnswer {
   /** For each call, whether it returned. */
   readonly returned: readonly boolean[];
   /** For each account, whether there is code. */

@@ -22,7 +22,7 @@ export interface Waiting<T> {
   readonly resolve: (word: JointWord) => void;
 }
 
-export interface JointQueueOptions<T> {
+interface JointQueueOptions<T> {
   /** How many of the first may share a round; 1 at least, where there are any. */
   readonly countOf: (waiting: readonly Waiting<T>[]) => number;
   readonly ask: (round: readonly Waiting<T>[]) => Promise<RoundOutcome>;

@@ -5,7 +5,7 @@ import type { ChainView } from '../chain-view.js';
 import type { SearchBudget } from './budget.js';
 
 /** Where the state of past blocks says that an authorization was first used. */
-export type FirstUsed =
+type FirstUsed =
   /** In this block, and no other. */
   | { readonly kind: 'in'; readonly block: bigint }
   /** Not in the range: it is unused at its end, or was used before it began. */

@@ -25,7 +25,7 @@ export type Scanned =
    */
   | { readonly kind: 'not_found'; readonly readFrom: bigint | undefined };
 
-export interface Scan {
+interface Scan {
   readonly view: ChainView;
   readonly ref: AuthorizationRef;
   readonly range: BlockRange;

@@ -23,7 +23,7 @@ export type UseOutcome =
   | { readonly kind: 'not_found'; readonly readFrom: bigint | undefined };
 
 /** What a search needs of its chain. */
-export interface SearchedChain {
+interface SearchedChain {
   readonly chainId: number;
   readonly schemeContracts: SchemeContracts;
   views(): readonly ChainView[];
@@ -31,7 +31,7 @@ export interface SearchedChain {
 }
 
 /** Who asks: lanes, for an outcome that is waited for; anybody else, for a name. */
-export type Searcher = 'lane' | 'anybody';
+type Searcher = 'lane' | 'anybody';
 
 /** Calls and milliseconds that a search at one endpoint may take. */
 const BUDGETS: Readonly<Record<Searcher, readonly [calls: number, ms: number]>> = {

@@ -9,7 +9,7 @@ export interface DomainName {
   readonly version: string;
 }
 
-export interface TokenPlace {
+interface TokenPlace {
   readonly chainId: number;
   readonly token: Address;
 }

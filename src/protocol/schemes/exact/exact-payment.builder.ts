@@ -57,7 +57,7 @@ export interface Sent {
   readonly extensions?: JsonObject;
 }
 
-export interface SignedPayment<C> {
+interface SignedPayment<C> {
   /** As it is sent. */
   readonly body: JsonObject;
   readonly payment: Payment;

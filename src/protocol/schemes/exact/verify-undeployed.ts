@@ -27,7 +27,7 @@ import { diagnose } from './diagnose.js';
 export const DEPLOYMENT_GAS = 500_000n;
 
 /** A payment of a wallet that is not there yet, as far as it is read. */
-export interface UndeployedPayment {
+interface UndeployedPayment {
   readonly authorization: Eip3009Authorization & { readonly deployment: Deployment };
   readonly domain: TokenDomain;
   /** What the wallet is asked to have signed. */

@@ -14,7 +14,7 @@ import { mostCostOfTransaction, type SentTransaction } from '../../evm/payer-tra
 import type { Reason } from '../../reasons.js';
 
 /** A payment whose payer brings its approval, and what both would send. */
-export interface ApprovalCase {
+interface ApprovalCase {
   readonly transaction: SentTransaction;
   readonly payer: Address;
   /** Of the Permit2 authorization. */

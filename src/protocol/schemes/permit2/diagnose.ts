@@ -6,7 +6,7 @@ import type { Reason } from '../../reasons.js';
 import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
 
 /** Who pays by Permit2, and the contract that the payer named as its spender. */
-export interface Permit2Parties {
+interface Permit2Parties {
   readonly payer: Address;
   readonly proxy: Address;
 }

@@ -8,7 +8,7 @@ import { refusalOnChain } from './approval-on-chain.js';
 import { checkSponsoredApproval } from './sponsored-approval.js';
 
 /** What is to be done about the approval that a payment brings. */
-export type ApprovalVerdict =
+type ApprovalVerdict =
   /** It is not looked at: the payer has approved enough, or its token is not one that is paid for. */
   | { readonly kind: 'needless' }
   | { readonly kind: 'good'; readonly transaction: PayerTransaction }

@@ -13,7 +13,7 @@ import type { Reason } from '../../reasons.js';
 import type { RecoverSignerAsync } from '../verdict.js';
 
 /** The payment that an approval is for. */
-export interface ApprovedPayment {
+interface ApprovedPayment {
   readonly payer: Address;
   readonly token: Address;
   /** Atomic units. */

@@ -34,7 +34,7 @@ type AttemptFate = 'in_flight' | 'mined' | 'failed' | 'dead';
 /** Blocks before the attempt in which the authorization may have been used without our knowing. */
 const LOOK_BACK_BLOCKS = 5000n;
 
-export interface ChainOutcomeResolverOptions {
+interface ChainOutcomeResolverOptions {
   readonly chain: EvmChain;
   readonly store: LaneStore;
   readonly maxGas: bigint;

@@ -19,7 +19,7 @@ import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 import { inclusionChanges } from './inclusion-changes.js';
 import type { InclusionRate } from './inclusion-rate.js';
 
-export interface ConfirmerOptions {
+interface ConfirmerOptions {
   readonly store: LaneStore;
   readonly state: LaneState;
   readonly reader: ReceiptReader;

@@ -17,7 +17,7 @@ import { LookPace } from './look-pace.js';
 import type { Outcomes } from './outcomes.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
-export interface LaneFollowingOptions {
+interface LaneFollowingOptions {
   readonly signer: Address;
   readonly chain: LaneChain;
   readonly store: LaneStore;

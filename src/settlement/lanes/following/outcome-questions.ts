@@ -11,7 +11,7 @@ import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { Tries } from './tries.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
-export interface OutcomeQuestionsOptions {
+interface OutcomeQuestionsOptions {
   readonly state: LaneState;
   readonly resolver: OutcomeResolver;
   readonly unresolved: UnresolvedUses;

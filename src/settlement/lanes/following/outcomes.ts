@@ -18,7 +18,7 @@ import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 import { OutcomeQuestions, type Question, type Subject } from './outcome-questions.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
-export interface OutcomesOptions {
+interface OutcomesOptions {
   readonly chain: Pick<LaneChain, 'chainId'>;
   readonly store: LaneStore;
   readonly state: LaneState;

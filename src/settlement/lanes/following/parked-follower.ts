@@ -8,7 +8,7 @@ import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type { LaneHeads, OutcomeResolver, OutcomeVerdict } from '../ports.js';
 
-export interface ParkedFollowerOptions {
+interface ParkedFollowerOptions {
   readonly chainId: number;
   readonly store: LaneStore;
   readonly heads: LaneHeads;

@@ -2,7 +2,7 @@ import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { TakenSettlement } from '../../ledger/lane-store.js';
 
-export interface UnresolvedUse {
+interface UnresolvedUse {
   readonly taken: TakenSettlement;
   /** The block at which it was found used, or an older one. */
   readonly sinceBlock: bigint;

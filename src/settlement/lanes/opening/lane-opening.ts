@@ -24,7 +24,7 @@ const ASK_AGAIN_MS = 500;
 /** Gaps that are filled at once. A lane that is further ahead of the chain goes back instead. */
 export const GAPS_MOST = 64;
 
-export interface LaneOpeningOptions {
+interface LaneOpeningOptions {
   readonly signer: Address;
   readonly chain: LaneChain;
   readonly store: LaneStore;

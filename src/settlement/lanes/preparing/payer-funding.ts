@@ -21,7 +21,7 @@ export interface PayerFundingOptions {
  * - `no_gas`: the lane has not the money now. `budget`: the money of the day is spent.
  * - `gone`: nobody waits for the settlement any more. `too_much`: more than one payer is sent.
  */
-export type FundingResult = 'waits' | 'no_gas' | 'gone' | 'budget' | 'too_much';
+type FundingResult = 'waits' | 'no_gas' | 'gone' | 'budget' | 'too_much';
 
 /** Sends payers the native coins that their own transactions need and they are short of. */
 export class PayerFunding {

@@ -19,7 +19,7 @@ import type { LaneObserver } from '../lane-observer.js';
 import type { LaneChain, PreparationReader } from '../ports.js';
 import { PayerFunding, type PayerFundingOptions } from './payer-funding.js';
 
-export interface PreparationsOptions extends PayerFundingOptions {
+interface PreparationsOptions extends PayerFundingOptions {
   readonly lane: string;
   readonly chain: Pick<LaneChain, 'chainId' | 'broadcast'>;
   readonly store: LaneStore;

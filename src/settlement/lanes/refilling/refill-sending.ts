@@ -44,7 +44,7 @@ export interface Treasury {
   readonly look: (address: Address) => Promise<AccountLook>;
 }
 
-export interface RefillSendingOptions {
+interface RefillSendingOptions {
   readonly treasury: Treasury;
   readonly lane: string;
   readonly chain: Pick<LaneChain, 'chainId' | 'hasCode'>;

@@ -29,7 +29,7 @@ import { isTakenBy, refusalOf } from './pool-push.js';
 import type { SendGroup } from './rechecked.js';
 import type { DailyBudgets, Funded, Replaced, Sent } from './send-results.js';
 
-export interface BroadcasterOptions {
+interface BroadcasterOptions {
   readonly chain: LaneChain;
   readonly store: LaneStore;
   /** `undefined` where this process has no key of the lane and only follows it. */
@@ -45,7 +45,7 @@ export interface BroadcasterOptions {
 }
 
 /** What goes out with the next account nonce of a lane. */
-export interface SendOrder {
+interface SendOrder {
   readonly accountNonce: number;
   readonly group: SendGroup<TakenSettlement>;
   readonly head: Head;

@@ -27,7 +27,7 @@ import type { LearnedGasEstimates } from './gas-estimates.js';
 import type { Rechecked } from './rechecked.js';
 import { SlowChecks } from './slow-checks.js';
 
-export interface RecheckerOptions {
+interface RecheckerOptions {
   /** `MAX_GAS_PER_SETTLE`. */
   readonly maxGas: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */

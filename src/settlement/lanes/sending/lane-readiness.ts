@@ -21,7 +21,7 @@ const REST_MS = 500;
 /** What gas is taken to cost before anybody said: 1 gwei. */
 const UNKNOWN_PRICE_WEI = 1_000_000_000n;
 
-export interface LaneReadinessOptions {
+interface LaneReadinessOptions {
   readonly chain: Pick<LaneChain, 'sameBlock'>;
   readonly address: Address;
   /** `undefined` where this process has no key of the lane. */

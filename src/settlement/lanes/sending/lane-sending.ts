@@ -19,7 +19,7 @@ const UNDECIDED_MS = 1000;
 /** Rounds that are judged beside the lane at once. */
 const BESIDE_MOST = 4;
 
-export interface LaneSendingOptions {
+interface LaneSendingOptions {
   readonly chain: LaneChain;
   readonly heads: LaneHeads;
   readonly store: LaneStore;

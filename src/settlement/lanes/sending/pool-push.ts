@@ -29,7 +29,7 @@ export interface WaitingAttempt {
  * - `outbid`: the same for a higher fee. Only for the first: those behind it cannot be mined before it.
  * - `same`: the same bytes again.
  */
-export type Push = 'wait' | 'same' | 'outbid' | 'cancel';
+type Push = 'wait' | 'same' | 'outbid' | 'cancel';
 
 export function pushFor(attempt: WaitingAttempt): Push {
   if (attempt.refusal === 'bytes') return 'cancel';

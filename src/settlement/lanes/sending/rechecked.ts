@@ -7,7 +7,7 @@ export interface SendGroup<T extends Sendable = Sendable> {
   readonly gas: bigint;
 }
 
-export interface Refused<T extends Sendable> {
+interface Refused<T extends Sendable> {
   readonly item: T;
   readonly reason: Reason;
 }

@@ -10,7 +10,7 @@ const MAX = 64;
 const TRIES = 3;
 const PAUSE_MS = 300;
 
-export interface SlowChecksOptions {
+interface SlowChecksOptions {
   readonly onDecided: () => void;
   readonly onError: (error: unknown) => void;
 }

@@ -22,7 +22,7 @@ export interface Inclusion {
  */
 export type PoolRefusal = 'price' | 'bytes';
 
-export interface TrackedAttemptOptions {
+interface TrackedAttemptOptions {
   readonly attempt: Attempt;
   /** Settlements that are still live, by id. */
   readonly payments: Map<string, AcceptedPayment>;

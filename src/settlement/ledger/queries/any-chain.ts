@@ -1,5 +1,5 @@
 /** What one of several chains has. */
-export interface OnChain<T> {
+interface OnChain<T> {
   readonly chainId: number;
   readonly found: T;
 }

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { SettlementDetails, SettlementView } from '../../model/settlement.js';
 
 /** A settlement that is on its way: its record is whole. */
-export interface LiveSettlement {
+interface LiveSettlement {
   readonly isLive: true;
   readonly view: SettlementView;
   readonly details: SettlementDetails;

@@ -40,12 +40,12 @@ const KeyFile = z.object({
 });
 type KeyFile = z.infer<typeof KeyFile>;
 
-export interface UnlockedKey {
+interface UnlockedKey {
   readonly address: Address;
   readonly key: Secret<Hex>;
 }
 
-export interface ScryptCost {
+interface ScryptCost {
   readonly N: number;
   readonly r: number;
   readonly p: number;

@@ -7,9 +7,9 @@ import { inAtomicUnits } from '../../rules/policy.js';
 import type { TypedData } from '../../rules/spending.js';
 
 /** Methods a wallet may have beyond payments; the operator's choice, for all wallets. */
-export type ExtraMethod = 'personal_sign' | 'eth_signTransaction';
+type ExtraMethod = 'personal_sign' | 'eth_signTransaction';
 
-export interface PolicyTerms {
+interface PolicyTerms {
   readonly assets: readonly WalletAsset[];
   readonly networks: readonly {
     readonly chainId: number;
@@ -27,7 +27,7 @@ interface TypedDataShape {
   readonly types: Record<string, { name: string; type: string }[]>;
 }
 
-export type PolicyCondition =
+type PolicyCondition =
   | {
       field_source: 'ethereum_typed_data_domain';
       field: 'chainId' | 'verifyingContract';
