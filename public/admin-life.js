@@ -72,7 +72,7 @@ function saleText({ state, requester, isBoundToKey, isSoldToKey }, isAsync) {
     .join(', ');
 }
 
-function factsOf({ settlement, network, sale, isAsync, settledAmount }) {
+function factsOf({ settlement, network, sale, isAsync }) {
   const { payment = {}, transactions = [], block } = settlement;
   return element(
     'table',
@@ -88,7 +88,7 @@ function factsOf({ settlement, network, sale, isAsync, settledAmount }) {
       fact('Scheme', [payment.scheme, payment.method].filter(Boolean).join(', ')),
       fact('Asset', payment.asset),
       fact('Amount', payment.amount),
-      fact('Settled amount', settledAmount),
+      fact('Settled amount', payment.settledAmount),
       fact('Payer', payment.payer),
       fact('Paid to', payment.payTo),
       fact('Nonce', payment.nonce),

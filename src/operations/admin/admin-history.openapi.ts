@@ -71,57 +71,54 @@ const run = {
 const blocks = { blocks: object({ first: text, last: text }) };
 
 export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
-  SettlementLife: object(
-    {
-      network: text,
-      settlement: schemaRef('Settlement'),
-      sale: object(
-        { state: text, isBoundToKey: flag, isSoldToKey: flag },
-        { requester: { ...text, description: 'Id of the request that was told of it.' } },
+  SettlementLife: object({
+    network: text,
+    settlement: schemaRef('Settlement'),
+    sale: object(
+      { state: text, isBoundToKey: flag, isSoldToKey: flag },
+      { requester: { ...text, description: 'Id of the request that was told of it.' } },
+    ),
+    isAsync: { ...flag, description: 'Handed out by a 202 answer.' },
+    attempts: {
+      ...listOf(
+        object({
+          lane: text,
+          accountNonce: count,
+          kind: text,
+          settlementIds: listOf(text),
+          transactions: listOf(text),
+          maxFeePerGasWei: text,
+          ageMs: count,
+        }),
       ),
-      isAsync: { ...flag, description: 'Handed out by a 202 answer.' },
-      attempts: {
-        ...listOf(
+      description: 'That carry it now.',
+    },
+    history: object(
+      { status: { type: 'string', enum: ['known', 'off', 'unavailable'] } },
+      {
+        code: text,
+        error: text,
+        row: {
+          ...object({ archivedAt: moment, isTold: flag, isKept: flag }),
+          description: 'Missing for one that is not archived yet.',
+        },
+        events: listOf(
           object({
-            lane: text,
-            accountNonce: count,
-            kind: text,
-            settlementIds: listOf(text),
-            transactions: listOf(text),
-            maxFeePerGasWei: text,
-            ageMs: count,
+            ...event,
+            happenedAt: moment,
+            deliveries: listOf(
+              object({ webhookId: text, owner: text, url: text, ...told }, answered),
+            ),
           }),
         ),
-        description: 'That carry it now.',
-      },
-      history: object(
-        { status: { type: 'string', enum: ['known', 'off', 'unavailable'] } },
-        {
-          code: text,
-          error: text,
-          row: {
-            ...object({ archivedAt: moment, isTold: flag, isKept: flag }),
-            description: 'Missing for one that is not archived yet.',
-          },
-          events: listOf(
-            object({
-              ...event,
-              happenedAt: moment,
-              deliveries: listOf(
-                object({ webhookId: text, owner: text, url: text, ...told }, answered),
-              ),
-            }),
-          ),
-          differences: listOf(difference),
-          actions: {
-            ...listOf(action),
-            description: 'Of operators on its network, from an hour before its claim to its end.',
-          },
+        differences: listOf(difference),
+        actions: {
+          ...listOf(action),
+          description: 'Of operators on its network, from an hour before its claim to its end.',
         },
-      ),
-    },
-    { settledAmount: text },
-  ),
+      },
+    ),
+  }),
   OperatorWebhooks: object(
     {
       webhooks: listOf(

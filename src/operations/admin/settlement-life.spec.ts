@@ -51,7 +51,7 @@ describe('the life of a settlement', () => {
       attempts: [ATTEMPT],
       history: { status: 'off' },
       sale: { state: 'sold', requester: 'p.1', isBoundToKey: true, isSoldToKey: false },
-      settledAmount: (2n ** 200n).toString(),
+      settlement: { payment: { settledAmount: (2n ** 200n).toString() } },
     });
     expect(JSON.stringify(life)).not.toContain('tag');
   });

@@ -28,8 +28,6 @@ interface SettlementLife {
   readonly sale: SaleView;
   /** Handed out by a 202 answer. */
   readonly isAsync: boolean;
-  /** Where it is not the amount that was signed. */
-  readonly settledAmount?: string;
   /** That carry it now; what is final has none. */
   readonly attempts: readonly LaneAttemptView[];
   readonly history: SettlementPast;
@@ -73,7 +71,6 @@ export class SettlementLives {
       settlement: statusOf(found),
       sale: saleOf(view.sale),
       isAsync: view.isAsync,
-      ...(view.settledAmount !== undefined && { settledAmount: view.settledAmount.toString() }),
       attempts,
       history,
     };

@@ -44,6 +44,13 @@ describe('what anyone may see of a settlement', () => {
     });
   });
 
+  it('shows what was settled beside what was signed', () => {
+    const view = aSettlementView({ settledAmount: 400n });
+    expect(statusOf({ isLive: true, view, details: DETAILS })).toMatchObject({
+      payment: { amount: '1000', settledAmount: '400' },
+    });
+  });
+
   it('does not show who bought it, by which key, or what was signed', () => {
     const view = aSettlementView({
       sale: { state: 'sold', requester: 'p.77', soldKeyTag: 'secret-key', boundKeyTag: 'bound' },

@@ -21,6 +21,7 @@ export interface SettlementStatus {
   readonly block?: { readonly number: string; readonly hash?: string };
   readonly logIndex?: number;
   readonly batchSize?: number;
+  /** `amount` was signed; `settledAmount` is there where the scheme lets it be less. Both in the token's smallest unit. */
   readonly payment?: Readonly<Record<string, string>>;
   /** ISO 8601. */
   readonly times?: Readonly<Record<string, string>>;
@@ -48,11 +49,17 @@ export function statusOf(settlement: Settlement): SettlementStatus {
     }),
     ...(logIndex !== undefined && { logIndex }),
     ...(batchSize !== undefined && { batchSize }),
-    ...(details !== undefined && { payment: paymentOf(details), times: timesOf(details) }),
+    ...(details !== undefined && {
+      payment: paymentOf(details, view.settledAmount),
+      times: timesOf(details),
+    }),
   };
 }
 
-function paymentOf(details: SettlementDetails): Readonly<Record<string, string>> {
+function paymentOf(
+  details: SettlementDetails,
+  settledAmount: bigint | undefined,
+): Readonly<Record<string, string>> {
   return {
     network: caip2Of(details.chainId),
     scheme: details.scheme,
@@ -61,6 +68,7 @@ function paymentOf(details: SettlementDetails): Readonly<Record<string, string>>
     payer: details.payer,
     payTo: details.payTo,
     amount: details.amount.toString(),
+    ...(settledAmount !== undefined && { settledAmount: settledAmount.toString() }),
     nonce: details.authorizationNonce.toString(),
     deadline: details.deadline.toString(),
   };
