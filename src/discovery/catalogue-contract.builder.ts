@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
+import type { Listing } from '../protocol/listing/listing.js';
 import type { CatalogueFilter, CatalogueReader, CatalogueWriter, PageStart } from './catalogue.js';
 import {
   aLesson,
@@ -212,6 +213,79 @@ export function catalogueContract(
       await learn(aLesson(template));
       expect(await codes(template.exampleUrl)).toEqual(['listed']);
       expect(await codes(template.resource)).toEqual(['listed']);
+    });
+
+    describe('of a template that was bought by several URLs', () => {
+      const of = (city: string, more: Partial<Listing> = {}): Partial<Listing> => ({
+        resource: at('weather/:city'),
+        exampleUrl: at(`weather/${city}`),
+        ...more,
+      });
+
+      it('finds all that it stands for, and nothing else', async () => {
+        await learn(aLesson(of('berlin')));
+        await learn(aLesson(of('paris'), { at: NOON + 1 }));
+        for (const city of ['berlin', 'paris', 'never-bought', ':city', 'a%20b']) {
+          expect([city, await codes(at(`weather/${city}`))]).toEqual([city, ['listed']]);
+        }
+        for (const url of [
+          at('weather/'),
+          at('weather'),
+          at('weather/berlin/now'),
+          at('Weather/berlin'),
+          at('weatherxberlin'),
+          'http://shop.example.com/weather/berlin',
+          'https://other.example.com/weather/berlin',
+        ]) {
+          expect([url, await codes(url)]).toEqual([url, []]);
+        }
+      });
+
+      it('takes signs of its name as they are', async () => {
+        await learn(
+          aLesson({ resource: at('a_b/%25/:id.json'), exampleUrl: at('a_b/%25/1.json') }),
+        );
+        expect(await codes(at('a_b/%25/77.json'))).toEqual(['listed']);
+        for (const url of [at('axb/%25/1.json'), at('a_b/x/1.json'), at('a_b/%25/1xjson')]) {
+          expect([url, await codes(url)]).toEqual([url, []]);
+        }
+      });
+
+      it('keeps the newest few of them', async () => {
+        const cities = ['a', 'b', 'c', 'd', 'e', 'f', 'e'];
+        for (const [index, city] of cities.entries()) {
+          await learn(aLesson(of(city), { at: NOON + index }));
+        }
+        const [entry] = await page();
+        expect(entry?.listing.exampleUrl).toBe(at('weather/e'));
+        expect(entry?.listing.exampleUrls).toEqual(
+          ['e', 'f', 'd', 'c', 'b'].map((city) => at(`weather/${city}`)),
+        );
+      });
+
+      it('takes no URL with a colon for one', async () => {
+        await learn(aLesson({ resource: at('models/one:predict') }));
+        expect(await codes(at('models/one:predict'))).toEqual(['listed']);
+        expect(await codes(at('models/oneself'))).toEqual([]);
+      });
+
+      it('says of each why it is not listed', async () => {
+        const resource = at('weather/:city');
+        await learn({
+          paid: aPaid(),
+          declared: { code: 'asset_not_known', path: 'a', resource, isTemplate: true },
+        });
+        expect(await codes(at('weather/paris'))).toEqual(['asset_not_known']);
+        await learn(aLesson(of('berlin'), { at: NOON + 1 }));
+        expect(await codes(at('weather/paris'))).toEqual(['listed']);
+        await one.statements.write(aStatement({ resource }));
+        expect(await codes(at('weather/paris'))).toEqual(['removed']);
+        await one.statements.write(aStatement({ resource, issuedAt: NOON + 1 }));
+        expect(await codes(at('weather/paris'))).toEqual(['removed']);
+        await one.deny('host', 'shop.example.com');
+        await learn(aLesson(of('rome', { method: 'POST' }), { at: NOON + 2 }));
+        expect(new Set(await codes(at('weather/rome')))).toEqual(new Set(['denied', 'removed']));
+      });
     });
 
     it('has so many entries of a payee, and goes on to learn of those', async () => {

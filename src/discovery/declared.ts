@@ -2,15 +2,18 @@ import type { Listing } from '../protocol/listing/listing.js';
 import type { RefusalCode } from './codes.js';
 
 /** What a request declared, as it waits for the outcome of its payment. */
-export type Declared =
-  | { readonly listing: Listing }
-  | {
-      readonly code: RefusalCode;
-      /** Of the field that is wrong, where one is. */
-      readonly path?: string;
-      /** Where it could be read. */
-      readonly resource?: string;
-    };
+export type Declared = { readonly listing: Listing } | Refusal;
+
+/** Why something that was declared is not listed. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** Of the field that is wrong, where one is. */
+  readonly path?: string;
+  /** Where it could be read. */
+  readonly resource?: string;
+  /** Whether the resource stands for many URLs. */
+  readonly isTemplate?: boolean;
+}
 
 /** The process that reads it is of the same deployment, which is no promise for what it reads. */
 export function readDeclared(text: string): Declared | undefined {

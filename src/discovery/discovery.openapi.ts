@@ -84,6 +84,12 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
         ...text,
         description: 'A URL that `resource` stands for, where it is a template.',
       },
+      exampleUrls: {
+        type: 'array',
+        items: text,
+        maxItems: 5,
+        description: 'URLs of the template that were bought, the newest first.',
+      },
       method: text,
       toolName: text,
       description: text,

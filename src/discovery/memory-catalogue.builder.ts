@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
 import type { Listing } from '../protocol/listing/listing.js';
+import { standsFor } from '../protocol/listing/resource-url.js';
 import type {
   CatalogueEntry,
   CatalogueFilter,
@@ -16,6 +17,7 @@ import type {
   Standing,
 } from './catalogue.js';
 import type { RefusalCode } from './codes.js';
+import type { Refusal } from './declared.js';
 import type { EntryName, Statement } from './owned/statement.js';
 import type { StatementStore } from './owned/statements.js';
 import {
@@ -23,8 +25,11 @@ import {
   entryIdNamed,
   entryIdOf,
   hostOf,
+  isTemplate,
+  placeNamed,
   placeOf,
   searchedOf,
+  withExamples,
 } from './postgres/entry-rows.js';
 import { correctedBy } from './postgres/statement-rows.js';
 import { type Quality, thousandths } from './quality/quality.js';
@@ -44,6 +49,7 @@ interface Refused {
   readonly chainId: number;
   readonly payTo: Address;
   readonly resource: string;
+  readonly isTemplate: boolean;
   readonly code: RefusalCode;
   readonly path: string | undefined;
   readonly at: number;
@@ -57,7 +63,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
   readonly ratings = new Map<string, Quality>();
   readonly #entries = new Map<string, Kept>();
   readonly #refusals = new Map<string, Refused>();
-  readonly #statements = new Map<string, Statement>();
+  readonly #statements = new Map<string, Statement & { readonly isTemplate: boolean }>();
 
   constructor(private readonly entriesPerPayee = 500) {}
 
@@ -128,8 +134,10 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     since: Date,
   ): Promise<readonly Standing[]> {
     const isOf = (one: Address): boolean => payTo === undefined || payTo === one;
+    const isAt = (known: string, isOfMany: boolean): boolean =>
+      known === resource || (isOfMany && standsFor(known, resource));
     const entries = [...this.#entries.values()]
-      .filter(({ listing }) => [listing.resource, listing.exampleUrl].includes(resource))
+      .filter(({ listing }) => isAt(listing.resource, isTemplate(listing)))
       .map((kept): Standing => {
         const code = this.#isDenied(kept)
           ? 'denied'
@@ -147,14 +155,24 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
         };
       });
     const refusals = [...this.#refusals.values()]
-      .filter((refused) => refused.resource === resource)
-      .map((refused): Standing => ({ ...refused, call: undefined, at: new Date(refused.at) }));
+      .filter((refused) => isAt(refused.resource, refused.isTemplate))
+      .map(({ isTemplate: _, at, ...refused }): Standing => ({
+        ...refused,
+        call: undefined,
+        at: new Date(at),
+      }));
     const removed = [...this.#statements]
-      .filter(([id, one]) => one.resource === resource && this.#standing(id)?.action === 'remove')
-      .map(([, { chainId, payTo: of, call, issuedAt }]): Standing => {
-        const at = new Date(issuedAt);
-        return { chainId, payTo: of, resource, call, code: 'removed', path: undefined, at };
-      });
+      .filter(([id]) => this.#standing(id)?.action === 'remove')
+      .filter(([, one]) => isAt(one.resource, one.isTemplate))
+      .map(([, one]): Standing => ({
+        chainId: one.chainId,
+        payTo: one.payTo,
+        resource: one.resource,
+        call: one.call,
+        code: 'removed',
+        path: undefined,
+        at: new Date(one.issuedAt),
+      }));
     return Promise.resolve([...entries, ...refusals, ...removed].filter((one) => isOf(one.payTo)));
   }
 
@@ -167,11 +185,14 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
 
   write(statement: Statement): ReturnType<StatementStore['write']> {
     const id = entryIdNamed(statement).toString('hex');
-    const last = this.#statements.get(id)?.issuedAt;
-    if (last === undefined && !this.#entries.has(id)) return Promise.resolve('unknown');
-    if (last !== undefined && last >= statement.issuedAt) return Promise.resolve('stale');
-    this.#statements.set(id, statement);
+    const before = this.#statements.get(id);
     const kept = this.#entries.get(id);
+    if (before === undefined && kept === undefined) return Promise.resolve('unknown');
+    if (before !== undefined && before.issuedAt >= statement.issuedAt) {
+      return Promise.resolve('stale');
+    }
+    const isOfMany = kept === undefined ? before?.isTemplate === true : isTemplate(kept.listing);
+    this.#statements.set(id, { ...statement, isTemplate: isOfMany });
     if (statement.action === 'remove') this.#entries.delete(id);
     if (kept !== undefined) kept.listing = correctedBy(kept.listing, statement);
     return Promise.resolve('written');
@@ -190,12 +211,12 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     const listing = correctedBy(declared.listing, statement);
     const { resource } = listing;
     const isDenied = this.denied.has(paid.payTo) || this.denied.has(hostOf(resource));
-    if (isDenied) return this.#refuse(paid, { code: 'denied', resource });
+    if (isDenied) return this.#refuse(paid, { code: 'denied', ...placeNamed(listing) });
     const others = [...this.#entries.values()].filter(
       (one) => one.id !== id && one.payTo === paid.payTo && one.chainId === paid.chainId,
     );
     if (others.length >= this.entriesPerPayee) {
-      return this.#refuse(paid, { code: 'payee_quota', resource });
+      return this.#refuse(paid, { code: 'payee_quota', ...placeNamed(listing) });
     }
     const [claimedAt, paidAt] = [paid.claimedAt.getTime(), paid.paidAt.getTime()];
     const kept: Kept = this.#entries.get(id) ?? {
@@ -211,7 +232,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     kept.firstPaidAt = Math.min(kept.firstPaidAt, paidAt);
     kept.lastPaidAt = Math.max(kept.lastPaidAt, paidAt);
     if (claimedAt >= kept.declaredAt) {
-      kept.listing = listing;
+      kept.listing = withExamples(listing, this.#entries.get(id)?.listing);
       kept.declaredAt = claimedAt;
     }
     const { scheme, asset, method } = paid;
@@ -227,13 +248,14 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
 
   #refuse(
     { chainId, payTo, paidAt }: Paid,
-    { code, path, resource = '' }: { code: RefusalCode; path?: string; resource?: string },
+    { code, path, resource = '', isTemplate = false }: Refusal,
   ): RefusalCode {
     const at = paidAt.getTime();
     this.#refusals.set(`${chainId} ${payTo} ${resource}`, {
       chainId,
       payTo,
       resource,
+      isTemplate,
       code,
       path,
       at,

@@ -158,6 +158,8 @@ describe('the catalogue', () => {
     const found = await bazaar.search({ query: 'weather hour' });
     expect(found.resources.map(({ resource }) => resource)).toContain(`${origin}/weather/:city`);
     expect(await codeOf(`${origin}/weather/berlin?unit=fahrenheit`)).toBe('listed');
+    expect(await codeOf(`${origin}/weather/paris`)).toBe('listed');
+    expect(await codeOf(`${origin}/weather/paris/now`)).toBe('unknown');
     expectDescribed('/resources', await ask('/resources'));
     expectDescribed('/search', await ask('/search?query=weather'));
     expectDescribed('/merchant', await ask(`/merchant?payTo=${payTo}`));

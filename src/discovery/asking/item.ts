@@ -49,13 +49,14 @@ function shownQuality(quality: Quality): Quality {
 type Words = Partial<
   Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>
 > &
-  Partial<Pick<Listing, 'exampleUrl' | 'method' | 'toolName'>>;
+  Partial<Pick<Listing, 'exampleUrl' | 'exampleUrls' | 'method' | 'toolName'>>;
 
 function wordsOf(listing: Listing): Words {
   const { description, mimeType, serviceName, tags, iconUrl } = listing;
-  const { exampleUrl, method, toolName } = listing;
+  const { exampleUrl, exampleUrls, method, toolName } = listing;
   return {
     ...(exampleUrl !== undefined && { exampleUrl }),
+    ...(exampleUrls !== undefined && { exampleUrls }),
     ...(method !== undefined && { method }),
     ...(toolName !== undefined && { toolName }),
     ...(description !== undefined && { description }),

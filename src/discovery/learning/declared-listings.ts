@@ -14,7 +14,7 @@ import type {
 } from '../../settlement/settle-extension.js';
 import type { ListingCode } from '../codes.js';
 import type { Declared } from '../declared.js';
-import { callOf } from '../postgres/entry-rows.js';
+import { callOf, placeNamed } from '../postgres/entry-rows.js';
 import { extensionResponses } from './extension-responses.js';
 import type { KnownRefusals } from './known-refusals.js';
 
@@ -63,7 +63,11 @@ export class DeclaredListings implements SettleExtension {
     const { listing } = read;
     return this.parts.isKnownAsset(`${network}/${asset}`)
       ? { listing }
-      : { code: 'asset_not_known', path: 'paymentRequirements.asset', resource: listing.resource };
+      : {
+          code: 'asset_not_known',
+          path: 'paymentRequirements.asset',
+          ...placeNamed(listing),
+        };
   }
 }
 

@@ -7,6 +7,7 @@ import {
 } from '../../settlement/ledger/declaration-notes.js';
 import type { CatalogueWriter, ClaimOutcome, Lesson } from '../catalogue.js';
 import { type Declared, readDeclared } from '../declared.js';
+import { placeNamed } from '../postgres/entry-rows.js';
 import type { CallWriter } from '../quality/call-book.js';
 import type { CatalogueObserver } from './catalogue-observer.js';
 
@@ -139,7 +140,7 @@ function lessonOf(outcome: ClaimOutcome, declared: Declared | undefined): readon
       declared: outcome.isWorthless
         ? {
             code: 'nothing_paid',
-            ...('listing' in declared && { resource: declared.listing.resource }),
+            ...('listing' in declared && placeNamed(declared.listing)),
           }
         : declared,
     },

@@ -31,6 +31,29 @@ export function entryIdNamed({ chainId, payTo, type, resource, call }: EntryName
   return nameOf([chainId, payTo, type, resource, call]);
 }
 
+/** Whether `resource` is a template, which stands for many URLs. */
+export function isTemplate({ exampleUrl }: Listing): boolean {
+  return exampleUrl !== undefined;
+}
+
+/** Where a listing is, for what is noted of it without it. */
+export function placeNamed(listing: Listing): { resource: string; isTemplate: boolean } {
+  return { resource: listing.resource, isTemplate: isTemplate(listing) };
+}
+
+/** URLs of a template that an entry shows. */
+const EXAMPLES_MAX = 5;
+
+/** A listing with the URLs that its template was bought by before, the newest first. */
+export function withExamples(listing: Listing, before: Listing | undefined): Listing {
+  const { exampleUrl } = listing;
+  if (exampleUrl === undefined) return listing;
+  const known =
+    before?.exampleUrls ?? (before?.exampleUrl === undefined ? [] : [before.exampleUrl]);
+  const exampleUrls = [...new Set([exampleUrl, ...known])].slice(0, EXAMPLES_MAX);
+  return { ...listing, exampleUrls };
+}
+
 /** In lower case, which a URL sees to for the web alone. */
 export function hostOf(resource: string): string {
   try {

@@ -98,15 +98,15 @@ export class PostgresCatalogueReader implements CatalogueReader {
             when last_paid_at < ${since} then 'expired' else 'listed' end as code,
           null as path, last_paid_at as at
         from x402.catalogue_entries entry
-        where (resource = ${resource} or example_url = ${resource}) and ${ofPayee}
+        where ${isAt(resource, sql`example_url is not null`)} and ${ofPayee}
         order by last_paid_at desc, id limit ${STANDINGS_MAX})
         union all
         (select chain_id, pay_to, resource, null, null, code, path, happened_at
-        from x402.catalogue_refusals where resource = ${resource} and ${ofPayee}
+        from x402.catalogue_refusals where ${isAt(resource, sql`is_template`)} and ${ofPayee}
         order by happened_at desc, pay_to limit ${STANDINGS_MAX})
         union all
         (select chain_id, pay_to, resource, call, null, 'removed', null, accepted_at
-        from x402.catalogue_statements where resource = ${resource} and ${ofPayee}
+        from x402.catalogue_statements where ${isAt(resource, sql`is_template`)} and ${ofPayee}
           and action = 'remove' and (ends_at is null or ends_at > now())
         order by accepted_at desc, entry_id limit ${STANDINGS_MAX})`.execute(this.db),
     );
@@ -149,6 +149,21 @@ export class PostgresCatalogueReader implements CatalogueReader {
     this.#trigrams = rows[0]?.nspname;
     return this.#trigrams;
   }
+}
+
+/**
+ * What is of a URL, or of a template that stands for it: as `standsFor` has it. A parameter stands for one character
+ * or more, and for no slash, of which both have as many. Only templates of the same origin are looked at.
+ */
+function isAt(url: string, isTemplate: RawBuilder<unknown>): RawBuilder<boolean> {
+  const origin = /^\w+:\/\/[^/]*\//.exec(url)?.[0] ?? url;
+  // No template has this sign: a parameter is marked by it before signs of patterns are taken literally.
+  const marked = sql`regexp_replace(resource, ':[a-zA-Z_][a-zA-Z0-9_]*', chr(1), 'g')`;
+  const pattern = sql`replace(regexp_replace(${marked}, '([%_])', '\\\\\\1', 'g'), chr(1), '_%')`;
+  return sql`(resource = ${url} or (${isTemplate}
+    and resource ~>=~ ${origin} and resource ~<~ ${`${origin.slice(0, -1)}0`}
+    and length(resource) - length(replace(resource, '/', '')) = ${url.split('/').length - 1}
+    and ${url} like ${pattern}))`;
 }
 
 /** What is asked for, of what is shown to anybody. */

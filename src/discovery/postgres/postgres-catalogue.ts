@@ -6,8 +6,9 @@ import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { CatalogueWriter, ClaimOutcome, Learnt, Lesson, Paid } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
+import type { Refusal } from '../declared.js';
 import { outcomeOf } from './claim-outcome.js';
-import { entryIdOf, hostOf, placeOf, searchedOf } from './entry-rows.js';
+import { entryIdOf, hostOf, placeNamed, placeOf, searchedOf, withExamples } from './entry-rows.js';
 import { correctedBy, forgetStatements, standingStatement } from './statement-rows.js';
 import { forgetWords } from './word-rows.js';
 
@@ -117,7 +118,7 @@ export class PostgresCatalogue implements CatalogueWriter {
     const listing = correctedBy(declared.listing, statement);
     const refusal = await this.#refusal(transaction, paid, listing);
     if (refusal !== undefined) {
-      await this.#refuse(transaction, paid, { code: refusal, resource: listing.resource });
+      await this.#refuse(transaction, paid, { code: refusal, ...placeNamed(listing) });
       return refusal;
     }
     await writeEntry(transaction, paid, listing);
@@ -164,25 +165,15 @@ export class PostgresCatalogue implements CatalogueWriter {
   async #refuse(
     transaction: Transaction<Tables>,
     { chainId, payTo, paidAt }: Paid,
-    { code, path, resource = '' }: { code: RefusalCode; path?: string; resource?: string },
+    { code, path, resource = '', isTemplate = false }: Refusal,
   ): Promise<void> {
     const pay_to = bytesOf(payTo);
+    const said = { is_template: isTemplate, code, path: path ?? null, happened_at: paidAt };
     await transaction
       .insertInto('catalogue_refusals')
-      .values({
-        chain_id: chainId,
-        pay_to,
-        resource,
-        code,
-        path: path ?? null,
-        happened_at: paidAt,
-      })
+      .values({ chain_id: chainId, pay_to, resource, ...said })
       .onConflict((conflict) =>
-        conflict.columns(['chain_id', 'pay_to', 'resource']).doUpdateSet({
-          code,
-          path: path ?? null,
-          happened_at: paidAt,
-        }),
+        conflict.columns(['chain_id', 'pay_to', 'resource']).doUpdateSet(said),
       )
       .execute();
     await sql`
@@ -222,9 +213,10 @@ function newestOf(lessons: readonly Lesson[]): readonly Lesson[] {
 async function writeEntry(
   transaction: Transaction<Tables>,
   paid: Paid,
-  listing: Listing,
+  declared: Listing,
 ): Promise<void> {
-  const id = entryIdOf(paid, listing);
+  const id = entryIdOf(paid, declared);
+  const listing = withExamples(declared, await listingOf(transaction, id));
   const said = {
     x402_version: listing.x402Version,
     example_url: listing.exampleUrl ?? null,
@@ -267,6 +259,19 @@ async function writeEntry(
     .where('id', '=', id)
     .where('declared_at', '<', paid.claimedAt)
     .execute();
+}
+
+/** What an entry says now; no other process writes it meanwhile. */
+async function listingOf(
+  transaction: Transaction<Tables>,
+  id: Buffer,
+): Promise<Listing | undefined> {
+  const row = await transaction
+    .selectFrom('catalogue_entries')
+    .select('listing')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && (JSON.parse(row.listing) as Listing);
 }
 
 async function writeOffer(

@@ -5,7 +5,7 @@ import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { EntryName, Statement } from '../owned/statement.js';
 import type { StatementStore } from '../owned/statements.js';
-import { entryIdNamed, searchedOf } from './entry-rows.js';
+import { entryIdNamed, isTemplate, searchedOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';
 import { lastIssuedAt } from './statement-rows.js';
 
@@ -31,7 +31,7 @@ export class PostgresStatements implements StatementStore {
         if (last !== undefined && last >= statement.issuedAt) return 'stale';
         const listing = await listingOf(transaction, id);
         if (last === undefined && listing === undefined) return 'unknown';
-        await writeStatement(transaction, id, statement);
+        await writeStatement(transaction, id, statement, listing);
         if (statement.action === 'remove') {
           await transaction.deleteFrom('catalogue_entries').where('id', '=', id).execute();
         }
@@ -62,12 +62,15 @@ async function writeStatement(
   transaction: Transaction<Tables>,
   entry_id: Buffer,
   { chainId, payTo, resource, call, action, words, issuedAt, endsAt }: Statement,
+  listing: Listing | undefined,
 ): Promise<void> {
   const said = {
     action,
     words: JSON.stringify(words),
     issued_at: new Date(issuedAt),
     ends_at: endsAt === undefined ? null : new Date(endsAt),
+    // Without an entry it is what an earlier statement noted.
+    ...(listing && { is_template: isTemplate(listing) }),
   };
   await transaction
     .insertInto('catalogue_statements')

@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql`, and of 0011 to 0015 as far as 0017 left them. */
+/** The tables of `0009_catalogue.sql`, and of 0011 to 0018 that still are. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -44,6 +44,7 @@ export interface CatalogueTables {
     readonly chain_id: number;
     readonly pay_to: Buffer;
     readonly resource: string;
+    readonly is_template: Generated<boolean>;
     readonly code: string;
     readonly path: string | null;
     readonly happened_at: Date;
@@ -53,6 +54,7 @@ export interface CatalogueTables {
     readonly chain_id: number;
     readonly pay_to: Buffer;
     readonly resource: string;
+    readonly is_template: Generated<boolean>;
     readonly call: string;
     readonly action: 'remove' | 'correct' | 'restore';
     readonly words: string;

@@ -11,6 +11,8 @@ export interface Listing {
   readonly resource: string;
   /** A URL that the template stands for; only where `resource` is one. */
   readonly exampleUrl?: string;
+  /** Of a template that is kept: some URLs of it that were bought, the newest first. */
+  readonly exampleUrls?: readonly string[];
   /** Of `http`. */
   readonly method?: string;
   /** Of `mcp`. */

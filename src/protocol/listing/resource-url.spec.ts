@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { iconUrlOf, isFault, readResourceUrl, routeTemplateOf } from './resource-url.js';
+import { iconUrlOf, isFault, readResourceUrl, routeTemplateOf, standsFor } from './resource-url.js';
 
 function read(said: unknown, allow: readonly string[] = []): string {
   const url = readResourceUrl(said, 'resource.url', new Set(allow));
@@ -96,5 +96,17 @@ describe('the template of a route', () => {
     [7, '/a'],
   ])('%s does not stand for %s', (template, path) => {
     expect(routeTemplateOf(template, path)).toBeUndefined();
+  });
+
+  it.each([
+    ['https://a.example/weather/:city', 'https://a.example/weather/paris', true],
+    ['https://a.example/weather/:city', 'https://a.example/weather/', false],
+    ['https://a.example/weather/:city', 'https://a.example/weather/paris/now', false],
+    ['https://a.example/weather/:city', 'http://a.example/weather/paris', false],
+    ['https://a.example/weather/:city', 'https://b.example/weather/paris', false],
+    ['https://a.example:4021/:a/b-:c.json', 'https://a.example:4021/x/b-y.json', true],
+    ['https://[fe80::abcd]/:a', 'https://[fe80:1]/x', false],
+  ])('whether %s stands for %s: %s', (template, url, is) => {
+    expect(standsFor(template, url)).toBe(is);
   });
 });

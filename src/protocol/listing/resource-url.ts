@@ -91,11 +91,30 @@ export function routeTemplateOf(said: unknown, path: string): string | undefined
   if (!isShortText(said, URL_MAX) || !TEMPLATE.test(said)) return undefined;
   const decoded = fullyDecoded(said);
   if (decoded === undefined || decoded.includes('..') || decoded.includes('://')) return undefined;
-  const [wanted, given] = [said.split('/'), path.split('/')];
-  const isOfPath =
+  return standsForParts(said.split('/'), path.split('/')) ? said : undefined;
+}
+
+/** Scheme, nothing, and host with port: what stands before the path of a URL that is split at its slashes. */
+const PARTS_BEFORE_PATH = 3;
+
+/**
+ * Whether a template stands for a URL. Both are whole, without query and fragment; parameters are in the path alone.
+ */
+export function standsFor(template: string, url: string): boolean {
+  const [wanted, given] = [template.split('/'), url.split('/')];
+  const isOfOrigin = wanted
+    .slice(0, PARTS_BEFORE_PATH)
+    .every((part, index) => part === given[index]);
+  return (
+    isOfOrigin && standsForParts(wanted.slice(PARTS_BEFORE_PATH), given.slice(PARTS_BEFORE_PATH))
+  );
+}
+
+function standsForParts(wanted: readonly string[], given: readonly string[]): boolean {
+  return (
     wanted.length === given.length &&
-    wanted.every((part, index) => isPartOf(part, given[index] ?? ''));
-  return isOfPath ? said : undefined;
+    wanted.every((part, index) => isPartOf(part, given[index] ?? ''))
+  );
 }
 
 /** `:name` stands for anything but nothing, also within a part: `file-:id.json`. */

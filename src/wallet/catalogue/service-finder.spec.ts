@@ -158,6 +158,51 @@ describe('the catalogue that an operator has named', () => {
     ]);
   });
 
+  it('gives the entry of a template for every URL that it stands for, and says how to buy that', async () => {
+    const route = anItem(
+      {
+        resource: 'https://shop.example.com/weather/:city',
+        exampleUrl: 'https://shop.example.com/weather/paris',
+      },
+      { queryParams: { unit: 'celsius' } },
+    );
+    const resource = 'https://shop.example.com/weather/berlin?unit=kelvin#now';
+    const page = json({ items: [route], pagination: {} });
+    expect(await details(page, { resource })).toMatchObject({
+      resource: 'https://shop.example.com/weather/:city',
+      declaredBySeller: { exampleUrl: 'https://shop.example.com/weather/paris' },
+      howToBuy: {
+        arguments: { url: 'https://shop.example.com/weather/berlin?unit=celsius' },
+        examples: ['query'],
+      },
+    });
+    for (const other of ['weather', 'weather/berlin/now', 'news/berlin']) {
+      const asking = details(page, { resource: `https://shop.example.com/${other}` });
+      await expect(asking).rejects.toMatchObject({ code: 'not_found' });
+    }
+    const plain = json({ items: [anItem({ resource: route['resource'] })], pagination: {} });
+    await expect(details(plain, { resource })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('gives an entry of its own before that of a template', async () => {
+    const pages: Record<string, unknown> = {
+      first: {
+        items: [
+          anItem({
+            resource: 'https://shop.example.com/:what',
+            exampleUrl: 'https://shop.example.com/weather',
+          }),
+        ],
+        pagination: { nextCursor: 'second' },
+      },
+      second: { items: [anItem()], pagination: {} },
+    };
+    const found = await details((response, url) => {
+      json(pages[url.searchParams.get('cursor') ?? 'first'])(response, url);
+    });
+    expect(found.resource).toBe('https://shop.example.com/weather');
+  });
+
   it('says what is too long to be shown', async () => {
     const large = anItem({}, { queryParams: { a: 'x'.repeat(5000) } });
     const found = await details(json({ items: [large], pagination: {} }));

@@ -1,5 +1,6 @@
 import { type Address, parseUnits } from 'viem';
 import type { z } from 'zod';
+import { standsFor } from '../../protocol/listing/resource-url.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import type {
@@ -19,6 +20,12 @@ const PAGE = 20;
 const PAGES_MAX = 50;
 
 type Details = z.infer<typeof ServiceDetailsOutput>;
+
+interface Found {
+  readonly item: CatalogueItem;
+  /** The URL that was asked for, where the entry is of a template that stands for it. */
+  readonly ofTemplate: string | undefined;
+}
 
 /** Finds what can be bought, in the catalogue the operator has named. It pays nothing and asks no seller. */
 export class ServiceFinder {
@@ -49,7 +56,7 @@ export class ServiceFinder {
 
   /** @throws WalletError */
   async details(asked: z.infer<typeof ServiceDetailsInput>): Promise<Details> {
-    const item = await this.#find(asked);
+    const { item, ofTemplate } = await this.#find(asked);
     const { view, info, schema, exampleUrl } = item;
     const said = { input: info['input'], output: info['output'], schema };
     const shown: Partial<Record<keyof typeof said, Record<string, unknown>>> = {};
@@ -68,23 +75,35 @@ export class ServiceFinder {
         ...shown,
         leftOut,
       },
-      ...howToBuy(item),
+      // Who asks for one URL of a template buys that one, and not the seller's example.
+      ...howToBuy(
+        ofTemplate === undefined
+          ? item
+          : { ...item, view: { ...view, resource: ofTemplate }, exampleUrl: undefined },
+      ),
     };
   }
 
   /** The catalogue is asked for the payee, of whom it lists some hundreds at most. */
-  async #find(asked: z.infer<typeof ServiceDetailsInput>): Promise<CatalogueItem> {
+  async #find(asked: z.infer<typeof ServiceDetailsInput>): Promise<Found> {
     const { payTo, network } = asked;
+    const url = withoutQuery(asked.resource);
+    let ofTemplate: Found | undefined;
     const signal = AbortSignal.timeout(this.timeoutMs);
     let cursor: string | undefined;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
       const page = await this.catalogue.list({ payTo, network, cursor, limit: `${PAGE}` }, signal);
       const items = page.items.flatMap((sent) => readItem(sent, this.known) ?? []);
-      const found = items.find(({ view }) => isAskedFor(view, asked));
-      if (found !== undefined) return found;
+      const candidates = items.filter(({ view }) => isOf(view, asked));
+      const named = candidates.find(({ view }) => view.resource === asked.resource);
+      if (named !== undefined) return { item: named, ofTemplate: undefined };
+      // A later page may have an entry of that very URL.
+      const item = candidates.find((one) => isTemplateOf(one, url));
+      if (item !== undefined) ofTemplate ??= { item, ofTemplate: url };
       cursor = page.cursor;
       if (cursor === undefined) break;
     }
+    if (ofTemplate !== undefined) return ofTemplate;
     throw new WalletError('not_found', 'The catalogue lists no such service of this payee.');
   }
 
@@ -109,14 +128,28 @@ export class ServiceFinder {
 }
 
 /** Also of a catalogue that does not know the filters, and lists everything. */
-function isAskedFor(
+function isOf(
   view: ServiceView,
-  { resource, payTo, network, call }: z.infer<typeof ServiceDetailsInput>,
+  { payTo, network, call }: z.infer<typeof ServiceDetailsInput>,
 ): boolean {
   return (
-    view.resource === resource &&
     view.payTo.toLowerCase() === payTo.toLowerCase() &&
     (network === undefined || view.network === network) &&
     (call === undefined || view.call === call)
   );
+}
+
+/** Only an entry with an example is one of a template. */
+function isTemplateOf({ view, exampleUrl }: CatalogueItem, url: string): boolean {
+  return exampleUrl !== undefined && standsFor(view.resource, url);
+}
+
+/** A URL as entries have it; as it is where it is none. */
+function withoutQuery(text: string): string {
+  try {
+    const { origin, pathname } = new URL(text);
+    return origin + pathname;
+  } catch {
+    return text;
+  }
 }

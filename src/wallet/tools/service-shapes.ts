@@ -35,7 +35,12 @@ export const ServiceSearchInput = z.strictObject({
 });
 
 export const ServiceDetailsInput = z.strictObject({
-  resource: z.string().max(2048).describe('"resource" of a service that service_search found'),
+  resource: z
+    .string()
+    .max(2048)
+    .describe(
+      '"resource" of a service that service_search found, or a URL its template stands for',
+    ),
   payTo: z
     .string()
     .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
