@@ -67,11 +67,15 @@ function lastAnswer({ last }) {
 }
 
 function webhookRow(webhook) {
-  const { id, owner, url, description, status, failingSince, disabled, backlog } = webhook;
-  const tone = status === 'disabled' ? 'bad' : failingSince === undefined ? 'good' : 'warn';
+  const { id, owner, url, description, status, confirmedAt, failingSince, disabled, backlog } =
+    webhook;
+  const isWell = failingSince === undefined && confirmedAt !== undefined;
+  const tone = status === 'disabled' ? 'bad' : isWell ? 'good' : 'warn';
+  const unconfirmed =
+    confirmedAt === undefined ? 'its URL has not answered the challenge' : undefined;
   const why =
     disabled === undefined
-      ? failingSince && `nothing reaches it since ${moment(failingSince)}`
+      ? (unconfirmed ?? (failingSince && `nothing reaches it since ${moment(failingSince)}`))
       : `${disabled.reason}, ${moment(disabled.at)}`;
   return row(
     ...cells(

@@ -4,6 +4,7 @@ import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
+import { challengeIn } from '../../src/history/webhooks/event-body.js';
 import { addDeliveries, EventWriter } from '../../src/history/webhooks/event-writer.js';
 import { PostgresDeliveries } from '../../src/history/webhooks/postgres-deliveries.js';
 import { PostgresLaneLevels } from '../../src/history/webhooks/postgres-lane-levels.js';
@@ -16,7 +17,7 @@ import { Secret } from '../../src/platform/config/secret.js';
 import { RedisUnavailableError } from '../../src/protocol/errors.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { SettlementState } from '../../src/settlement/model/settlement.js';
-import { describeDeliveries } from '../support/deliveries-contract.js';
+import { describeDeliveries, MOVED_URL } from '../support/deliveries-contract.js';
 
 const CHAIN_ID = 56;
 /** Of the settlements that `aRecorded` makes. */
@@ -76,10 +77,22 @@ describe('webhooks in PostgreSQL', () => {
   });
   const store = (name: string, state: SettlementState) =>
     archive.store(CHAIN_ID, epoch, [change(name, state)]);
-  async function create(more: Partial<WebhookFields> = {}, owner = 'shop'): Promise<Webhook> {
+  async function createUnconfirmed(
+    more: Partial<WebhookFields> = {},
+    owner = 'shop',
+  ): Promise<Webhook> {
     const made = await webhooks.create(owner, { ...FIELDS, ...more });
     if (made === 'too_many') throw new Error(made);
     return made;
+  }
+  /** One whose URL has answered the challenge. */
+  async function create(more: Partial<WebhookFields> = {}, owner = 'shop'): Promise<Webhook> {
+    const { id } = await createUnconfirmed(more, owner);
+    await query('update x402.webhook_endpoints set confirmed_at = now() where id = $1', [id]);
+    await query(`delete from x402.webhook_events where type = 'webhook.challenge'`);
+    const webhook = await webhooks.find(owner, id);
+    if (webhook === undefined) throw new Error('it is gone');
+    return webhook;
   }
   const query = async <T extends object>(text: string, values: unknown[] = []): Promise<T[]> =>
     (await database.pool.query<T>(text, values)).rows;
@@ -89,8 +102,8 @@ describe('webhooks in PostgreSQL', () => {
     );
     return rows.map(({ type }) => type.replace('settlement.', ''));
   };
-  const heads = async ({ id }: Webhook): Promise<string[]> =>
-    (await deliveries.heads(id, 100)).map(({ type }) => type.replace('settlement.', ''));
+  const heads = async (webhook: Webhook): Promise<string[]> =>
+    (await deliveries.heads(webhook, 100)).map(({ type }) => type.replace('settlement.', ''));
   const passed = (seconds: number) =>
     query(`update x402.webhook_deliveries set due_at = due_at - make_interval(secs => $1)`, [
       seconds,
@@ -124,6 +137,17 @@ describe('webhooks in PostgreSQL', () => {
           await addDeliveries(transaction, [{ endpoint_id: id, sequence, line }]);
           return sequence;
         }),
+      move: async () => {
+        const moved = await webhooks.change('shop', id, { url: MOVED_URL });
+        if (moved === undefined) throw new Error('it is gone');
+        const [challenge] = await deliveries.heads(moved, 1);
+        return challenge?.sequence ?? '';
+      },
+      webhook: async () => {
+        const webhook = await webhooks.find('shop', id);
+        if (webhook === undefined) throw new Error('it is gone');
+        return webhook;
+      },
       pass: async (ms) => {
         for (const [table, column] of columns) {
           await query(
@@ -260,7 +284,7 @@ describe('webhooks in PostgreSQL', () => {
     const webhook = await create();
     await store('a', 'finalized');
     await store('b', 'included');
-    const [first, other] = await deliveries.heads(webhook.id, 10);
+    const [first, other] = await deliveries.heads(webhook, 10);
     expect([first?.type, other?.type]).toEqual(['settlement.included', 'settlement.included']);
     const failed = { state: 'waiting', pauseMs: 60_000, status: 500, problem: 'no' } as const;
     await deliveries.record(webhook.id, first?.sequence ?? '', failed);
@@ -276,7 +300,7 @@ describe('webhooks in PostgreSQL', () => {
     expect(await deliveries.due(10)).toEqual([webhook.id]);
     const told: string[] = [];
     for (;;) {
-      const [head, ...more] = await deliveries.heads(webhook.id, 10);
+      const [head, ...more] = await deliveries.heads(webhook, 10);
       if (head === undefined) break;
       expect(more).toEqual([]);
       told.push(head.type);
@@ -291,7 +315,7 @@ describe('webhooks in PostgreSQL', () => {
     const watcher = await create({ events: ['webhook.disabled'] });
     const stranger = await create({ events: ['webhook.disabled'] }, 'other');
     await store('a', 'included');
-    const [head] = await deliveries.heads(webhook.id, 1);
+    const [head] = await deliveries.heads(webhook, 1);
     const sequence = head?.sequence ?? '';
     await deliveries.record(webhook.id, sequence, { state: 'waiting', pauseMs: 0, status: 500 });
     expect(await deliveries.disable(webhook.id, 'failing')).toBe(false);
@@ -310,7 +334,7 @@ describe('webhooks in PostgreSQL', () => {
     });
     expect(await deliveries.take(webhook.id, HOLDER, 1000)).toBeUndefined();
     expect(await deliveries.due(10)).toEqual([watcher.id]);
-    const [told] = await deliveries.heads(watcher.id, 10);
+    const [told] = await deliveries.heads(watcher, 10);
     expect(told).toMatchObject({ type: 'webhook.disabled', payTo: undefined });
     expect(JSON.parse(told?.body ?? '')).toMatchObject({
       data: { webhookId: webhook.id, reason: 'failing' },
@@ -328,7 +352,7 @@ describe('webhooks in PostgreSQL', () => {
   it('sends again what is asked for, of payees that may still be heard of', async () => {
     const webhook = await create();
     for (const name of ['a', 'b', 'c']) await store(name, 'included');
-    const all = await deliveries.heads(webhook.id, 10);
+    const all = await deliveries.heads(webhook, 10);
     for (const { sequence } of all) {
       await deliveries.record(webhook.id, sequence, { state: 'delivered' });
     }
@@ -339,7 +363,7 @@ describe('webhooks in PostgreSQL', () => {
       events: 2,
       next: undefined,
     });
-    const again = await deliveries.heads(webhook.id, 10);
+    const again = await deliveries.heads(webhook, 10);
     expect(again.map(({ eventId }) => eventId)).toEqual(all.slice(1).map(({ eventId }) => eventId));
     expect(again.every(({ attempts }) => attempts === 0)).toBe(true);
     const since = new Date(Date.now() + 60_000);
@@ -374,7 +398,7 @@ describe('webhooks in PostgreSQL', () => {
     expect(first).toEqual({ events: 1000, next: 'evt_1000' });
     const rest = await webhooks.replay(webhook, { after: 'evt_1000', payees, isOperator: false });
     expect(rest).toEqual({ events: 200, next: undefined });
-    expect(await deliveries.heads(webhook.id, 2000)).toHaveLength(1200);
+    expect(await deliveries.heads(webhook, 2000)).toHaveLength(1200);
   });
 
   it('shows its deliveries newest first, a page at a time', async () => {
@@ -416,7 +440,7 @@ describe('webhooks in PostgreSQL', () => {
       return Promise.resolve([]);
     });
     expect(await events()).toEqual(['lane.low']);
-    const [told, ...more] = await deliveries.heads(listening.id, 10);
+    const [told, ...more] = await deliveries.heads(listening, 10);
     expect(told).toMatchObject({ type: 'lane.low', body: '{"n":1}', payTo: undefined });
     expect(more).toEqual([]);
     expect(await heads(seller)).toEqual([]);
@@ -477,6 +501,32 @@ describe('webhooks in PostgreSQL', () => {
     const alone = await create({ events: ['lane.low'], payees: [] }, 'ops');
     await webhooks.replay(alone, { since, payees: new Set(), isOperator: true });
     expect(await heads(alone)).toEqual(['lane.low']);
+  });
+
+  it('sends each URL a challenge of its own, one at a time, and shows it to nobody else', async () => {
+    const made = await createUnconfirmed();
+    const challenges = async () => {
+      const webhook = await webhooks.find('shop', made.id);
+      const found = webhook === undefined ? [] : await deliveries.heads(webhook, 10);
+      expect(found.map(({ type }) => type)).toEqual(['webhook.challenge']);
+      return challengeIn(found[0]?.body ?? '');
+    };
+    const first = await challenges();
+    expect(JSON.stringify([made, await webhooks.deliveries(made, 10)])).not.toContain(first);
+    // Asked for again by a test, or moved, or enabled again: another one, and the one before is not posted any more.
+    await Promise.all([webhooks.test(made), webhooks.test(made)]);
+    const second = await challenges();
+    await webhooks.change('shop', made.id, { url: made.url, description: 'the same place' });
+    expect(await challenges()).toBe(second);
+    await webhooks.change('shop', made.id, { url: MOVED_URL });
+    const third = await challenges();
+    await webhooks.change('shop', made.id, { enabled: false });
+    await webhooks.change('shop', made.id, { enabled: true });
+    const fourth = await challenges();
+    expect(new Set([first, second, third, fourth]).size).toBe(4);
+    // What waits for a URL that has not answered is no backlog of ours.
+    await store('a', 'included');
+    expect(await new WebhookHealth(database.db).backlog()).toMatchObject({ waiting: 0 });
   });
 
   it('belongs to its owner, who has ten at most, also of those asked for at once', async () => {

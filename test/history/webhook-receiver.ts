@@ -19,6 +19,10 @@ export class WebhookReceiver {
   readonly received: Received[] = [];
   /** Requests that no secret of their path has signed. */
   readonly refused: string[] = [];
+  /** Paths that were sent a challenge, each as often as it was. */
+  readonly challenged: string[] = [];
+  /** Paths that do not answer challenges. */
+  readonly mute = new Set<string>();
   readonly #secrets = new Map<string, string[]>();
   readonly #conducts = new Map<string, Conduct>();
 
@@ -78,8 +82,15 @@ export class WebhookReceiver {
           return false;
         }
       });
+    const { type, data } = JSON.parse(body) as Pick<Received, 'type' | 'data'>;
+    if (type === 'webhook.challenge') {
+      // It may come before its owner has read the secret: then it comes again.
+      const isMet = isGood && !this.mute.has(path);
+      this.challenged.push(path);
+      response.writeHead(isMet ? 200 : 401).end(isMet ? data['challenge'] : '');
+      return;
+    }
     if (isGood) {
-      const { type, data } = JSON.parse(body) as Pick<Received, 'type' | 'data'>;
       this.received.push({ id: headers['webhook-id'] ?? '', type, data, path });
     } else {
       this.refused.push(path);

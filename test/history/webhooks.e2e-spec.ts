@@ -126,8 +126,23 @@ describe('webhooks', () => {
     what = 'settlement.finalized',
     patienceMs = PATIENCE_MS,
   ) => eventually(`${path} hears of ${what}`, () => typesOf(path, id).includes(what), patienceMs);
-  const deliveriesOf = async (id: string): Promise<Json[]> =>
+  const allDeliveriesOf = async (id: string): Promise<Json[]> =>
     (await ask('GET', `/${id}/deliveries`)).body['deliveries'] as Json[];
+  const deliveriesOf = async (id: string): Promise<Json[]> =>
+    (await allDeliveriesOf(id)).filter(({ type }) => type !== 'webhook.challenge');
+  const confirmed = (id: string) =>
+    eventually('the challenge is answered', async () => {
+      const { body } = await ask('GET', `/${id}`);
+      return body['confirmedAt'] !== undefined;
+    });
+  /** Without its challenge. */
+  const statesOf = async (webhook: string): Promise<string[]> => {
+    const rows = await query<{ state: string }>(
+      `select state from x402.webhook_deliveries join x402.webhook_events using (sequence)
+        where endpoint_id = '${webhook}' and type <> 'webhook.challenge'`,
+    );
+    return rows.map(({ state }) => state);
+  };
   async function query<T extends object>(text: string): Promise<T[]> {
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
@@ -201,6 +216,54 @@ describe('webhooks', () => {
       expect(new Set(payees)).toEqual(new Set([payee?.toLowerCase()]));
     }
     await ask('DELETE', patched, undefined, other.key);
+  });
+
+  it('are sent nothing but a challenge before their URL answers it, and again where that changes', async () => {
+    receiver.mute.add('/stranger');
+    const webhook = await made('/stranger');
+    const id = await settle();
+    const challenged = () => receiver.challenged.filter((path) => path === '/stranger').length;
+    const confirmedAt = async () => (await ask('GET', `/${webhook}`)).body['confirmedAt'];
+    await eventually('the challenge', () => challenged() > 0, PATIENCE_MS);
+    await eventually('the event waits', async () => (await deliveriesOf(webhook)).length > 0);
+    expect(await confirmedAt()).toBeUndefined();
+    receiver.mute.delete('/stranger');
+    // A test asks for the challenge again, before the next attempt is due.
+    expect((await ask('POST', `/${webhook}/test`)).status).toBe(202);
+    await told('/stranger', id);
+    expect(await confirmedAt()).toBeDefined();
+    receiver.mute.add('/elsewhere');
+    receiver.trust('/elsewhere', 'whsec_c29tZWJvZHkgZWxzZSdz');
+    const moved = await ask('PATCH', `/${webhook}`, { url: receiver.url('/elsewhere') });
+    expectDescribed('PATCH', '/v2/webhooks/{id}', moved);
+    expect(moved.body).not.toHaveProperty('confirmedAt');
+    await settle();
+    await eventually('the other is asked', () => receiver.challenged.includes('/elsewhere'));
+    expect(receiver.at('/elsewhere')).toEqual([]);
+  });
+
+  it('are tested and replayed no more often than an API key may', async () => {
+    const { body } = await ask('POST', '', { url: receiver.url('/tested') }, other.key);
+    receiver.trust('/tested', String(body['secret']));
+    const webhook = `/${String(body['id'])}`;
+    const again = { since: '2026-11-22T08:00:00Z' };
+    for (const [path, sent] of [
+      ['/test', undefined],
+      ['/replay', again],
+    ] as const) {
+      let answer: Answer;
+      let count = 0;
+      do {
+        answer = await ask('POST', `${webhook}${path}`, sent, other.key);
+        count += 1;
+      } while (answer.status === 202 && count < 100);
+      expect([path, answer.status]).toEqual([path, 429]);
+      expect(count).toBeLessThan(15);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      expectDescribed('POST', `/v2/webhooks/{id}${path}`, answer);
+    }
+    expect((await ask('GET', webhook, undefined, other.key)).status).toBe(200);
+    await ask('DELETE', webhook, undefined, other.key);
   });
 
   it('are told again what failed, with the same id, and hold back no other', async () => {
@@ -282,7 +345,7 @@ describe('webhooks', () => {
       [String(named.body['id']), /not public/],
     ] as const) {
       await eventually('it is refused', async () =>
-        (await deliveriesOf(webhook)).some((one) => problem.test(String(one['problem']))),
+        (await allDeliveriesOf(webhook)).some((one) => problem.test(String(one['problem']))),
       );
     }
     expect(hits).toBe(0);
@@ -347,6 +410,8 @@ describe('webhooks', () => {
     const added = await ask('POST', `/${webhook}/secrets`);
     expectDescribed('POST', '/v2/webhooks/{id}/secrets', added);
     const fresh = String(added.body['secret']);
+    receiver.trust('/rotated', old);
+    await confirmed(webhook);
     // The receiver wants both signatures to be good.
     receiver.trust('/rotated', old, fresh);
     const tested = await ask('POST', `/${webhook}/test`);
@@ -471,10 +536,8 @@ describe('webhooks', () => {
     await eventually(
       'it is withheld',
       async () => {
-        const rows = await query<{ state: string }>(
-          `select state from x402.webhook_deliveries where endpoint_id = '${webhook}'`,
-        );
-        return rows.length === 3 && rows.some(({ state }) => state === 'withheld');
+        const states = await statesOf(webhook);
+        return states.length === 3 && states.includes('withheld');
       },
       PATIENCE_MS,
     );
@@ -501,10 +564,8 @@ describe('webhooks', () => {
     await settle();
     await told('/theirs', await settle(otherPayee));
     await eventually('it is withheld', async () => {
-      const rows = await query<{ state: string }>(
-        `select state from x402.webhook_deliveries where endpoint_id = '${webhook}'`,
-      );
-      return rows.length === 2 && rows.every(({ state }) => state === 'withheld');
+      const states = await statesOf(webhook);
+      return states.length === 2 && states.every((state) => state === 'withheld');
     });
     expect(receiver.at('/revoked')).toEqual([]);
     writeKeys(shop.record, other.record, till.record);

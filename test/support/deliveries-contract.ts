@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DeliveryStore } from '../../src/history/webhooks/delivery-store.js';
+import type { Webhook } from '../../src/history/webhooks/webhook.js';
 
 /** A store of deliveries with one endpoint, events for it, and time. */
 interface DeliveriesWorld {
@@ -8,11 +9,17 @@ interface DeliveriesWorld {
   readonly id: string;
   /** An event of a line, to be delivered now. @returns its sequence. */
   add(line: string): Promise<string>;
+  /** The endpoint is given another URL, which is sent a challenge. @returns its sequence. */
+  move(): Promise<string>;
+  webhook(): Promise<Webhook>;
   pass(ms: number): Promise<void>;
   /** Since when nothing has reached the endpoint, in milliseconds from now; `undefined` while it is well. */
   failingForMs(): Promise<number | undefined>;
   close(): Promise<void>;
 }
+
+/** Where the endpoint is after it was moved. */
+export const MOVED_URL = 'https://shop.example/moved';
 
 const HOUR_MS = 3_600_000;
 const FAILED = { state: 'waiting', pauseMs: 60_000, status: 500, problem: 'no' } as const;
@@ -32,7 +39,7 @@ export function describeDeliveries(name: string, open: () => Promise<DeliveriesW
     afterEach(() => world.close());
 
     const heads = async (most = 100) =>
-      (await store.heads(id, most)).map(({ sequence }) => sequence);
+      (await store.heads(await world.webhook(), most)).map(({ sequence }) => sequence);
 
     it('hands out the oldest of each line, and the next when that was delivered', async () => {
       const [a1, a2, b1] = [await world.add('a'), await world.add('a'), await world.add('b')];
@@ -71,7 +78,7 @@ export function describeDeliveries(name: string, open: () => Promise<DeliveriesW
     it('counts attempts, and hands out what was tried with their number', async () => {
       const sequence = await world.add('a');
       for (const attempts of [0, 1, 2]) {
-        expect(await store.heads(id, 1)).toMatchObject([{ sequence, attempts }]);
+        expect(await store.heads(await world.webhook(), 1)).toMatchObject([{ sequence, attempts }]);
         await store.record(id, sequence, FAILED);
         await world.pass(60_001);
       }
@@ -136,6 +143,29 @@ export function describeDeliveries(name: string, open: () => Promise<DeliveriesW
       expect(await store.disable(id, 'gone')).toBe(false);
       expect(await store.take(id, 'one', 30_000)).toBeUndefined();
       expect(await store.due(10)).toEqual([]);
+    });
+
+    it('hands out nothing but the challenge until its URL has answered that', async () => {
+      const event = await world.add('a');
+      await store.record(id, event, FAILED);
+      await world.pass(60_001);
+      const before = await world.webhook();
+      const challenge = await world.move();
+      expect(await heads()).toEqual([challenge]);
+      expect(await store.due(10)).toEqual([id]);
+      // What the URL before it answers is nothing to this one.
+      const answered = { ...DELIVERED, challengedUrl: before.url };
+      await store.record(id, challenge, answered);
+      expect((await world.webhook()).confirmedAt).toBeUndefined();
+      expect(await heads()).toEqual([challenge]);
+      await store.record(id, challenge, { ...FAILED, challengedUrl: MOVED_URL });
+      expect([await heads(), await store.due(10)]).toEqual([[], []]);
+      expect((await store.nextInMs(id)) ?? 0).toBeGreaterThan(55_000);
+      await world.pass(60_001);
+      await store.record(id, challenge, { ...DELIVERED, challengedUrl: MOVED_URL });
+      expect((await world.webhook()).confirmedAt).toBeDefined();
+      expect(await heads()).toEqual([event]);
+      expect(await store.due(10)).toEqual([id]);
     });
 
     it('disables one that is gone at once', async () => {

@@ -171,6 +171,7 @@ describe('webhooks of an operator', () => {
     events: [],
     secretNames: ['ws_1'],
     createdAt: new Date(0),
+    confirmedAt: undefined,
     failingSince: undefined,
     disabled: undefined,
     ...more,

@@ -39,6 +39,7 @@ export interface Tables extends ReconciliationTables, CatalogueTables {
     readonly event_types: string[];
     readonly secret_names: string[];
     readonly created_at: Generated<Date>;
+    readonly confirmed_at: Generated<Date | null>;
     readonly failing_since: Generated<Date | null>;
     readonly disabled_at: Generated<Date | null>;
     readonly disabled_reason: Generated<string | null>;

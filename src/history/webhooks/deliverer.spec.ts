@@ -9,9 +9,10 @@ import {
 } from '../../platform/fetch/safe-fetch.js';
 import { ATTEMPTS_MAX } from './backoff.js';
 import { Deliverer } from './deliverer.js';
+import { challengeBody } from './event-body.js';
 import { MemoryDeliveries } from './memory-deliveries.builder.js';
 import { WebhookSecrets } from './signature.js';
-import type { Webhook } from './webhook.js';
+import { CHALLENGE_EVENT, type Webhook } from './webhook.js';
 
 const PAYEE: Address = `0x${'c3'.repeat(20)}`;
 const HOUR_MS = 3_600_000;
@@ -24,6 +25,7 @@ const WEBHOOK: Webhook = {
   events: ['settlement.included'],
   secretNames: ['old', 'new'],
   createdAt: new Date(0),
+  confirmedAt: new Date(0),
   failingSince: undefined,
   disabled: undefined,
 };
@@ -236,6 +238,71 @@ describe('deliveries to a webhook', () => {
     store.add(2, '56:0xd4', ofLane);
     await deliverer().round('we_one');
     expect(order()).toEqual([2]);
+  });
+
+  describe('to a URL that is not confirmed', () => {
+    const CHALLENGE = 'a text that nobody can guess';
+    const body = challengeBody('we_one', CHALLENGE, new Date(0));
+    const types = () =>
+      sent.map((request) => (JSON.parse(request.body ?? '') as { type?: string }).type ?? 'event');
+
+    beforeEach(() => {
+      store.webhook = { ...WEBHOOK, confirmedAt: undefined };
+      store.add(1, 'a');
+      store.add(2, 'challenge', { type: CHALLENGE_EVENT, payTo: undefined, body });
+    });
+
+    it.each<[string, string]>([
+      ['a text', CHALLENGE],
+      ['a line', ` ${CHALLENGE}\n`],
+      ['JSON', JSON.stringify({ challenge: CHALLENGE })],
+    ])('begin when it answers the challenge by %s', async (_, answer) => {
+      conduct = () => ({ body: Buffer.from(answer) });
+      await deliverer().round('we_one');
+      expect(types()).toEqual(['webhook.challenge', 'event']);
+      expect(store.webhook.confirmedAt).toEqual(new Date(now));
+      expect(store.kept.map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+    });
+
+    it.each<[string, Partial<FetchAnswer>, RegExp]>([
+      ['nothing', {}, /challenge/],
+      ['a number', { body: Buffer.from('5') }, /challenge/],
+      ['null', { body: Buffer.from('null') }, /challenge/],
+      ['all that it was sent', { body: Buffer.from(body) }, /challenge/],
+      ['the challenge and more', { body: Buffer.from(`<p>${CHALLENGE}</p>`) }, /challenge/],
+      ['the challenge as an error', { status: 404, body: Buffer.from(CHALLENGE) }, /2xx/],
+    ])('are none but the challenge where it answers with %s', async (_, answer, problem) => {
+      conduct = () => answer;
+      expect(await deliverer().round('we_one')).toBe(5000);
+      expect(types()).toEqual(['webhook.challenge']);
+      expect(outcome(1)?.problem).toMatch(problem);
+      expect(store.webhook.confirmedAt).toBeUndefined();
+      now += 5000;
+      conduct = () => ({ body: Buffer.from(CHALLENGE) });
+      await deliverer().round('we_one');
+      expect(types()).toEqual(['webhook.challenge', 'webhook.challenge', 'event']);
+    });
+
+    it('are none where its owner named another URL meanwhile', async () => {
+      conduct = () => {
+        store.webhook = { ...store.webhook, url: 'https://other.example/hook' };
+        conduct = () => ({ body: Buffer.from('no') });
+        return { body: Buffer.from(CHALLENGE) };
+      };
+      await deliverer().round('we_one');
+      expect(sent.map(({ url }) => url)).toEqual([WEBHOOK.url, 'https://other.example/hook']);
+      expect(types()).toEqual(['webhook.challenge', 'webhook.challenge']);
+      expect(store.webhook.confirmedAt).toBeUndefined();
+    });
+
+    it('end when it has not answered the challenge for a day', async () => {
+      const from = now;
+      while (store.disabledFor === undefined && now - from < 72 * HOUR_MS) {
+        now += (await deliverer().round('we_one')) ?? HOUR_MS;
+      }
+      expect(store.disabledFor).toBe('failing');
+      expect(new Set(types())).toEqual(new Set(['webhook.challenge']));
+    });
   });
 
   it('are made by one process at a time, and by the next when that one dies', async () => {

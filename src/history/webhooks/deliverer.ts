@@ -3,9 +3,10 @@ import { type FetchAnswer, FetchError, type SafeFetch } from '../../platform/fet
 import type { PayeeAccess } from '../../platform/http/payee-access.js';
 import { pauseAfter } from './backoff.js';
 import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
+import { challengeIn } from './event-body.js';
 import { LANE_EVENTS } from './lane-levels.js';
 import type { WebhookSecrets } from './signature.js';
-import type { Answered, Delivery, Webhook } from './webhook.js';
+import { type Answered, CHALLENGE_EVENT, type Delivery, type Webhook } from './webhook.js';
 import type { WebhookObserver } from './webhook-observer.js';
 
 /** Of one attempt, to the last byte of the answer that is read. */
@@ -63,7 +64,7 @@ export class Deliverer {
         // Asked for each time: it may be disabled by now, or have another URL.
         const webhook = await store.take(endpointId, holder, LEASE_MS);
         if (webhook === undefined) return undefined;
-        const heads = await store.heads(endpointId, AT_ONCE);
+        const heads = await store.heads(webhook, AT_ONCE);
         if (heads.length === 0) break;
         await settleAll(heads.map((delivery) => this.#deliver(webhook, delivery)));
       } while (now() < until && !this.#isStopping);
@@ -83,7 +84,10 @@ export class Deliverer {
       return;
     }
     const answered = await this.#attempt(webhook, delivery);
-    const outcome = this.#judge(answered, delivery.attempts + 1);
+    const outcome = {
+      ...this.#judge(answered, delivery.attempts + 1),
+      ...(delivery.type === CHALLENGE_EVENT && { challengedUrl: webhook.url }),
+    };
     await store.record(webhook.id, delivery.sequence, outcome);
     observer.attempted(outcome.state === 'waiting' ? 'refused' : outcome.state);
     if (outcome.state === 'delivered') return;
@@ -91,14 +95,17 @@ export class Deliverer {
     if (await store.disable(webhook.id, reason)) observer.disabled(webhook, reason);
   }
 
-  async #attempt(webhook: Webhook, { eventId, body }: Delivery): Promise<Answered> {
+  async #attempt(webhook: Webhook, { eventId, type, body }: Delivery): Promise<Answered> {
     const { secrets, fetcher, now } = this.parts;
     const seconds = Math.floor(now() / 1000);
     const headers = secrets.headersOf(webhook.id, webhook.secretNames, { eventId, body, seconds });
     const request = { url: webhook.url, method: 'POST', headers, body } as const;
     try {
       const answer = await fetcher.fetch(request, AbortSignal.timeout(ATTEMPT_MS));
-      return readAnswer(answer);
+      const answered = readAnswer(answer);
+      return type === CHALLENGE_EVENT && answered.problem === undefined && !isEcho(answer, body)
+        ? { ...answered, problem: 'It did not answer with the challenge.' }
+        : answered;
     } catch (error) {
       if (error instanceof FetchError) return { problem: error.message };
       throw error;
@@ -106,10 +113,7 @@ export class Deliverer {
   }
 
   #judge(answered: Answered, attempts: number): DeliveryOutcome {
-    const { status } = answered;
-    if (status !== undefined && status >= 200 && status < 300) {
-      return { ...answered, state: 'delivered' };
-    }
+    if (answered.problem === undefined) return { ...answered, state: 'delivered' };
     const pauseMs = pauseAfter(attempts, this.parts.random());
     return pauseMs === undefined
       ? { ...answered, state: 'failed' }
@@ -136,6 +140,18 @@ function readAnswer({ status, body }: FetchAnswer): Answered {
   const answer = text.replaceAll(/[^\P{C}\n\t]/gu, '').slice(0, ANSWER_CHARACTERS);
   const problem = status >= 200 && status < 300 ? undefined : problemOf(status);
   return { status, ...(answer !== '' && { answer }), ...(problem !== undefined && { problem }) };
+}
+
+/** The challenge alone, as a text or as a field of JSON: what sends everything back that it is sent has agreed to nothing. */
+function isEcho({ body }: FetchAnswer, sent: string): boolean {
+  const challenge = challengeIn(sent);
+  const text = body.toString().trim();
+  if (text === challenge) return true;
+  try {
+    return (JSON.parse(text) as { readonly challenge?: unknown } | null)?.challenge === challenge;
+  } catch {
+    return false;
+  }
 }
 
 function problemOf(status: number): string {

@@ -4,6 +4,8 @@ export type DeliveryOutcome = Answered & {
   /** `waiting`: to be tried again after the pause. */
   readonly state: 'delivered' | 'waiting' | 'failed' | 'withheld';
   readonly pauseMs?: number;
+  /** The URL that a challenge was posted to. Delivered it is confirmed; where the endpoint has another one by now nothing is noted. */
+  readonly challengedUrl?: string;
 };
 
 /**
@@ -13,7 +15,7 @@ export type DeliveryOutcome = Answered & {
  * @throws ArchiveError from every method.
  */
 export interface DeliveryStore {
-  /** Endpoints for which something is due that no process works on. */
+  /** Endpoints for which something is due that no process works on. Where one is not confirmed, only its challenge is. */
   due(most: number): Promise<readonly string[]>;
 
   /**
@@ -25,8 +27,8 @@ export interface DeliveryStore {
 
   release(id: string, holder: string): Promise<void>;
 
-  /** What is due, each the oldest of its line that waits. */
-  heads(id: string, most: number): Promise<readonly Delivery[]>;
+  /** What is due, each the oldest of its line that waits: of a webhook that is not confirmed the challenge alone. */
+  heads(webhook: Pick<Webhook, 'id' | 'confirmedAt'>, most: number): Promise<readonly Delivery[]>;
 
   /** Notes an attempt. What waits behind one that is tried again waits as long. */
   record(id: string, sequence: string, outcome: DeliveryOutcome): Promise<void>;

@@ -4,6 +4,7 @@ import { settlementOf } from '../sellers/archived-settlement.js';
 import type { SettlementRow } from '../settlement-row.js';
 import type { LaneMoney } from './lane-levels.js';
 import type { SettlementEvent } from './settlement-events.js';
+import { CHALLENGE_EVENT } from './webhook.js';
 
 /** The body of an event: the settlement as it was archived with the event, in the form of a look-up without its source. */
 export function eventBody(type: SettlementEvent, row: SettlementRow, at: Date): string {
@@ -14,6 +15,16 @@ export function eventBody(type: SettlementEvent, row: SettlementRow, at: Date): 
 export function testBody(endpointId: string, at: Date): string {
   const type = 'webhook.test';
   return JSON.stringify({ type, timestamp: at.toISOString(), data: { webhookId: endpointId } });
+}
+
+export function challengeBody(endpointId: string, challenge: string, at: Date): string {
+  const data = { webhookId: endpointId, challenge };
+  return JSON.stringify({ type: CHALLENGE_EVENT, timestamp: at.toISOString(), data });
+}
+
+/** The challenge in a body that {@link challengeBody} has made. */
+export function challengeIn(body: string): string {
+  return (JSON.parse(body) as { readonly data: { readonly challenge: string } }).data.challenge;
 }
 
 export function disabledBody(endpointId: string, url: string, reason: string, at: Date): string {

@@ -1,5 +1,5 @@
 import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
-import type { Delivery, DisabledReason, Webhook } from './webhook.js';
+import { CHALLENGE_EVENT, type Delivery, type DisabledReason, type Webhook } from './webhook.js';
 
 const DAY_MS = 86_400_000;
 
@@ -43,7 +43,7 @@ export class MemoryDeliveries implements DeliveryStore {
 
   due(): Promise<readonly string[]> {
     const isFree = this.disabledFor === undefined && !this.#isLeased();
-    const isDue = this.#waiting().some(({ dueAt }) => dueAt <= this.now());
+    const isDue = this.#sendable().some(({ dueAt }) => dueAt <= this.now());
     return Promise.resolve(isFree && isDue ? [this.webhook.id] : []);
   }
 
@@ -59,8 +59,8 @@ export class MemoryDeliveries implements DeliveryStore {
     return Promise.resolve();
   }
 
-  heads(_: string, most: number): Promise<readonly Delivery[]> {
-    const heads = this.#heads().map(({ delivery, attempts }) => ({ ...delivery, attempts }));
+  heads(webhook: Pick<Webhook, 'confirmedAt'>, most: number): Promise<readonly Delivery[]> {
+    const heads = this.#heads(webhook).map(({ delivery, attempts }) => ({ ...delivery, attempts }));
     return Promise.resolve(heads.slice(0, most));
   }
 
@@ -70,6 +70,12 @@ export class MemoryDeliveries implements DeliveryStore {
       return Promise.reject(new Error('the process died here'));
     }
     const kept = this.kept.find(({ delivery }) => delivery.sequence === sequence);
+    if (outcome.challengedUrl !== undefined) {
+      if (outcome.challengedUrl !== this.webhook.url) return Promise.resolve();
+      if (outcome.state === 'delivered') {
+        this.webhook = { ...this.webhook, confirmedAt: new Date(this.now()) };
+      }
+    }
     if (kept?.state !== 'waiting') return Promise.resolve();
     kept.state = outcome.state;
     kept.outcome = outcome;
@@ -93,7 +99,7 @@ export class MemoryDeliveries implements DeliveryStore {
   }
 
   nextInMs(): Promise<number | undefined> {
-    const waiting = this.#waiting();
+    const waiting = this.#sendable();
     if (waiting.length === 0) return Promise.resolve(undefined);
     return Promise.resolve(
       Math.max(0, Math.min(...waiting.map(({ dueAt }) => dueAt)) - this.now()),
@@ -104,12 +110,20 @@ export class MemoryDeliveries implements DeliveryStore {
     return Promise.resolve(false);
   }
 
-  #heads(): readonly Kept[] {
+  #heads({ confirmedAt }: Pick<Webhook, 'confirmedAt'>): readonly Kept[] {
     const waiting = this.#waiting();
     const isFirst = (one: Kept) => waiting.find(({ line }) => line === one.line) === one;
     return waiting
       .filter((one) => one.dueAt <= this.now() && isFirst(one))
+      .filter((one) => confirmedAt !== undefined || one.delivery.type === CHALLENGE_EVENT)
       .sort((a, b) => a.dueAt - b.dueAt);
+  }
+
+  #sendable(): readonly Kept[] {
+    const isConfirmed = this.webhook.confirmedAt !== undefined;
+    return this.#waiting().filter(
+      ({ delivery }) => isConfirmed || delivery.type === CHALLENGE_EVENT,
+    );
   }
 
   /** Of one line, or of all, the oldest first. */

@@ -1,5 +1,6 @@
-import { describeDeliveries } from '../../../test/support/deliveries-contract.js';
+import { describeDeliveries, MOVED_URL } from '../../../test/support/deliveries-contract.js';
 import { MemoryDeliveries } from './memory-deliveries.builder.js';
+import { CHALLENGE_EVENT } from './webhook.js';
 
 describeDeliveries('deliveries in memory', () => {
   let [now, sequence] = [1_795_334_400_000, 0];
@@ -13,6 +14,7 @@ describeDeliveries('deliveries in memory', () => {
       events: ['settlement.included'],
       secretNames: ['one'],
       createdAt: new Date(0),
+      confirmedAt: new Date(0),
       failingSince: undefined,
       disabled: undefined,
     },
@@ -26,6 +28,13 @@ describeDeliveries('deliveries in memory', () => {
       store.add(sequence, line);
       return Promise.resolve(String(sequence));
     },
+    move: () => {
+      sequence += 1;
+      store.webhook = { ...store.webhook, url: MOVED_URL, confirmedAt: undefined };
+      store.add(sequence, 'challenge', { type: CHALLENGE_EVENT, payTo: undefined });
+      return Promise.resolve(String(sequence));
+    },
+    webhook: () => Promise.resolve(store.webhook),
     pass: (ms) => {
       now += ms;
       return Promise.resolve();

@@ -6,7 +6,7 @@ import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
 import { disabledBody } from './event-body.js';
 import { addDeliveries } from './event-writer.js';
 import { newEventId, webhookOf } from './rows.js';
-import type { Delivery, DisabledReason, Webhook } from './webhook.js';
+import { CHALLENGE_EVENT, type Delivery, type DisabledReason, type Webhook } from './webhook.js';
 
 /** Nothing has reached an endpoint for so long: it is not asked any more. */
 const FAILING_HOURS = 24;
@@ -31,6 +31,7 @@ export class PostgresDeliveries implements DeliveryStore {
         .distinct()
         .where('state', '=', 'waiting')
         .where(sql<boolean>`due_at <= now() and leased_until <= now() and disabled_at is null`)
+        .where(sql<boolean>`(confirmed_at is not null or ${isChallenge})`)
         .limit(most)
         .execute()
         .then((rows) => rows.map((row) => row.endpoint_id)),
@@ -64,7 +65,10 @@ export class PostgresDeliveries implements DeliveryStore {
     );
   }
 
-  async heads(id: string, most: number): Promise<readonly Delivery[]> {
+  async heads(
+    { id, confirmedAt }: Pick<Webhook, 'id' | 'confirmedAt'>,
+    most: number,
+  ): Promise<readonly Delivery[]> {
     const rows = await asked(
       this.db
         .selectFrom('webhook_deliveries as head')
@@ -73,6 +77,7 @@ export class PostgresDeliveries implements DeliveryStore {
         .where('endpoint_id', '=', id)
         .where('head.state', '=', 'waiting')
         .where(sql<boolean>`head.due_at <= now()`)
+        .$if(confirmedAt === undefined, (query) => query.where('type', '=', CHALLENGE_EVENT))
         .where(
           sql<boolean>`not exists (select from x402.webhook_deliveries older
             where older.endpoint_id = head.endpoint_id and older.line = head.line
@@ -94,11 +99,20 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   async record(id: string, sequence: string, outcome: DeliveryOutcome): Promise<void> {
-    const { state, pauseMs = 0, status, problem, answer } = outcome;
+    const { state, pauseMs = 0, status, problem, answer, challengedUrl } = outcome;
     const isTried = state !== 'withheld';
     await asked(
       this.db.transaction().execute(async (transaction) => {
         // The endpoint before its deliveries, as a deletion locks them.
+        if (challengedUrl !== undefined) {
+          const isOfUrl = await noteChallenge(
+            transaction,
+            id,
+            challengedUrl,
+            state === 'delivered',
+          );
+          if (!isOfUrl) return;
+        }
         if (isTried) await noteHealth(transaction, id, state === 'delivered');
         await transaction
           .updateTable('webhook_deliveries')
@@ -189,16 +203,39 @@ export class PostgresDeliveries implements DeliveryStore {
     const row = await asked(
       this.db
         .selectFrom('webhook_deliveries')
+        .innerJoin('webhook_endpoints', 'id', 'endpoint_id')
         .select(sql<string | null>`extract(epoch from min(due_at) - now()) * 1000`.as('ms'))
         .where('endpoint_id', '=', id)
         .where('state', '=', 'waiting')
+        .where(sql<boolean>`(confirmed_at is not null or ${isChallenge})`)
         .executeTakeFirst(),
     );
     return row?.ms === null || row?.ms === undefined ? undefined : Math.max(0, Number(row.ms));
   }
 }
 
+/** Of a delivery, for endpoints that are not confirmed: nothing else is sent there. */
+const isChallenge = sql<boolean>`exists (select from x402.webhook_events event
+  where event.sequence = webhook_deliveries.sequence and event.type = ${CHALLENGE_EVENT})`;
+
 const inMs = (ms: number) => sql<Date>`now() + make_interval(secs => ${ms / 1000})`;
+
+/** @returns whether the endpoint still has the URL that was asked. */
+async function noteChallenge(
+  transaction: Transaction<Tables>,
+  id: string,
+  url: string,
+  isMet: boolean,
+): Promise<boolean> {
+  const endpoint = await transaction
+    .updateTable('webhook_endpoints')
+    .set({ confirmed_at: isMet ? sql<Date>`now()` : sql<Date | null>`confirmed_at` })
+    .where('id', '=', id)
+    .where('url', '=', url)
+    .returning('id')
+    .executeTakeFirst();
+  return endpoint !== undefined;
+}
 
 /** Since when nothing has reached an endpoint; written where that changes. */
 async function noteHealth(

@@ -2,11 +2,11 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { bytesOf } from '../postgres/bytea.js';
 import { asked } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
-import { testBody } from './event-body.js';
+import { challengeBody, testBody } from './event-body.js';
 import { addDeliveries } from './event-writer.js';
 import { LANE_EVENTS } from './lane-levels.js';
-import { newEventId, newSecretName, newWebhookId, webhookOf } from './rows.js';
-import type { Webhook } from './webhook.js';
+import { newChallenge, newEventId, newSecretName, newWebhookId, webhookOf } from './rows.js';
+import { CHALLENGE_EVENT, type Webhook } from './webhook.js';
 import {
   type AddedSecret,
   type DeliveryReport,
@@ -53,6 +53,7 @@ export class PostgresWebhooks implements WebhookStore {
           })
           .returningAll()
           .executeTakeFirstOrThrow();
+        await this.#challenge(transaction, row.id);
         return webhookOf(row);
       }),
     );
@@ -71,29 +72,43 @@ export class PostgresWebhooks implements WebhookStore {
   async change(owner: string, id: string, change: WebhookChange): Promise<Webhook | undefined> {
     const { url, description, payees, events, enabled } = change;
     const row = await asked(
-      this.db
-        .updateTable('webhook_endpoints')
-        .set({
-          // Something has to be set.
-          owner,
-          ...(url !== undefined && { url }),
-          ...(description !== undefined && { description }),
-          ...(payees !== undefined && { payees: payees.map(bytesOf) }),
-          ...(events !== undefined && { event_types: [...events] }),
-          ...(enabled === true && {
-            disabled_at: null,
-            disabled_reason: null,
-            failing_since: null,
-          }),
-          ...(enabled === false && {
-            disabled_at: sql<Date>`coalesce(disabled_at, now())`,
-            disabled_reason: sql<string>`coalesce(disabled_reason, 'owner')`,
-          }),
-        })
-        .where('owner', '=', owner)
-        .where('id', '=', id)
-        .returningAll()
-        .executeTakeFirst(),
+      this.db.transaction().execute(async (transaction) => {
+        const before = await transaction
+          .selectFrom('webhook_endpoints')
+          .select(['url', 'confirmed_at', 'disabled_at'])
+          .where('owner', '=', owner)
+          .where('id', '=', id)
+          .forUpdate()
+          .executeTakeFirst();
+        if (before === undefined) return undefined;
+        const isMoved = url !== undefined && url !== before.url;
+        const changed = await transaction
+          .updateTable('webhook_endpoints')
+          .set({
+            // Something has to be set.
+            owner,
+            ...(isMoved && { url, confirmed_at: null, failing_since: null }),
+            ...(description !== undefined && { description }),
+            ...(payees !== undefined && { payees: payees.map(bytesOf) }),
+            ...(events !== undefined && { event_types: [...events] }),
+            ...(enabled === true && {
+              disabled_at: null,
+              disabled_reason: null,
+              failing_since: null,
+            }),
+            ...(enabled === false && {
+              disabled_at: sql<Date>`coalesce(disabled_at, now())`,
+              disabled_reason: sql<string>`coalesce(disabled_reason, 'owner')`,
+            }),
+          })
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirst();
+        const isAskedAgain =
+          enabled === true && before.confirmed_at === null && before.disabled_at !== null;
+        if (isMoved || isAskedAgain) await this.#challenge(transaction, id);
+        return changed;
+      }),
     );
     return row && webhookOf(row);
   }
@@ -145,26 +160,35 @@ export class PostgresWebhooks implements WebhookStore {
     return webhook?.secretNames.includes(name) === true ? 'last' : undefined;
   }
 
-  test({ id }: Webhook): Promise<string> {
-    const eventId = newEventId();
+  test({ id, confirmedAt }: Webhook): Promise<string> {
     return asked(
-      this.db.transaction().execute(async (transaction) => {
-        const line = Buffer.from(eventId);
-        const { sequence } = await transaction
-          .insertInto('webhook_events')
-          .values({
-            id: eventId,
-            type: 'webhook.test',
-            line,
-            pay_to: null,
-            body: testBody(id, new Date(this.now())),
-          })
-          .returning('sequence')
-          .executeTakeFirstOrThrow();
-        await addDeliveries(transaction, [{ endpoint_id: id, sequence, line }]);
-        return eventId;
-      }),
+      this.db
+        .transaction()
+        .execute((transaction) =>
+          confirmedAt === undefined
+            ? this.#challenge(transaction, id)
+            : addEvent(transaction, id, 'webhook.test', testBody(id, this.#date())),
+        ),
     );
+  }
+
+  /** The only one that waits: one of another URL, or of a longer pause, is not posted any more. */
+  async #challenge(transaction: Transaction<Tables>, id: string): Promise<string> {
+    // One after the other, and the endpoint before its deliveries, as a deletion locks them.
+    await transaction
+      .selectFrom('webhook_endpoints')
+      .select('id')
+      .where('id', '=', id)
+      .forNoKeyUpdate()
+      .execute();
+    await sql`
+      delete from x402.webhook_deliveries delivery using x402.webhook_events event
+      where endpoint_id = ${id} and state = 'waiting'
+        and event.sequence = delivery.sequence and event.type = ${CHALLENGE_EVENT}`.execute(
+      transaction,
+    );
+    const body = challengeBody(id, newChallenge(), this.#date());
+    return addEvent(transaction, id, CHALLENGE_EVENT, body);
   }
 
   replay(webhook: Webhook, from: ReplayFrom): Promise<Replayed | undefined> {
@@ -250,9 +274,31 @@ export class PostgresWebhooks implements WebhookStore {
     }));
   }
 
+  #date(): Date {
+    return new Date(this.now());
+  }
+
   #of(owner: string) {
     return this.db.selectFrom('webhook_endpoints').selectAll().where('owner', '=', owner);
   }
+}
+
+/** An event that only this endpoint is told of. @returns its id. */
+async function addEvent(
+  transaction: Transaction<Tables>,
+  endpointId: string,
+  type: string,
+  body: string,
+): Promise<string> {
+  const id = newEventId();
+  const line = Buffer.from(id);
+  const { sequence } = await transaction
+    .insertInto('webhook_events')
+    .values({ id, type, line, pay_to: null, body })
+    .returning('sequence')
+    .executeTakeFirstOrThrow();
+  await addDeliveries(transaction, [{ endpoint_id: endpointId, sequence, line }]);
+  return id;
 }
 
 async function startOf(

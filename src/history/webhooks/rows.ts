@@ -15,6 +15,7 @@ export function webhookOf(row: Selectable<Tables['webhook_endpoints']>): Webhook
     events: row.event_types as EventType[],
     secretNames: row.secret_names,
     createdAt: row.created_at,
+    confirmedAt: row.confirmed_at ?? undefined,
     failingSince: row.failing_since ?? undefined,
     disabled:
       disabled_at === null
@@ -25,5 +26,7 @@ export function webhookOf(row: Selectable<Tables['webhook_endpoints']>): Webhook
 
 /** Of what happened once and is found out once; nobody can guess it. */
 export const newEventId = (): string => `evt_${randomBytes(24).toString('base64url')}`;
+/** What a URL has to answer with; shown to nobody but that URL. */
+export const newChallenge = (): string => randomBytes(24).toString('base64url');
 export const newWebhookId = (): string => `we_${randomBytes(18).toString('base64url')}`;
 export const newSecretName = (): string => `ws_${randomBytes(9).toString('base64url')}`;

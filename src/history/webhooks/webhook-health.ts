@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { asked } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 
-/** What waits to be told, over all endpoints that are enabled. */
+/** What waits to be told, over all endpoints that are enabled and have answered the challenge. */
 export interface WebhookBacklog {
   readonly waiting: number;
   /** Since the oldest of it happened. */
@@ -24,7 +24,8 @@ export class WebhookHealth {
           extract(epoch from now() - min(due_at)) as overdue,
           (select count(*) from x402.webhook_endpoints where disabled_at is not null) as disabled
         from x402.webhook_deliveries
-          join x402.webhook_endpoints endpoint on endpoint.id = endpoint_id and disabled_at is null
+          join x402.webhook_endpoints endpoint on endpoint.id = endpoint_id
+            and disabled_at is null and confirmed_at is not null
           join x402.webhook_events event using (sequence)
         where state = 'waiting'`.execute(this.db),
     );

@@ -62,16 +62,18 @@ export interface Replayed {
  * @throws ArchiveError from every method.
  */
 export interface WebhookStore {
+  /** Its URL is sent the challenge. */
   create(owner: string, fields: WebhookFields): Promise<Webhook | 'too_many'>;
   list(owner: string): Promise<readonly Webhook[]>;
   find(owner: string, id: string): Promise<Webhook | undefined>;
+  /** Another URL is sent a challenge of its own; so is one that is enabled and has not met its own yet. */
   change(owner: string, id: string, change: WebhookChange): Promise<Webhook | undefined>;
   remove(owner: string, id: string): Promise<boolean>;
 
   addSecret(owner: string, id: string): Promise<AddedSecret | 'too_many' | undefined>;
   removeSecret(owner: string, id: string, name: string): Promise<'removed' | 'last' | undefined>;
 
-  /** @returns the id of the event. */
+  /** One that is not confirmed is sent the challenge afresh. @returns the id of the event. */
   test(webhook: Webhook): Promise<string>;
   /** @returns `undefined` for an event that is not known any more. */
   replay(webhook: Webhook, from: ReplayFrom): Promise<Replayed | undefined>;

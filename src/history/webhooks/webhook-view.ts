@@ -12,6 +12,7 @@ export function viewOf(webhook: Webhook): Readonly<Record<string, unknown>> {
     events,
     secrets: secretNames.map((name) => ({ id: name })),
     createdAt: webhook.createdAt.toISOString(),
+    ...(webhook.confirmedAt !== undefined && { confirmedAt: webhook.confirmedAt.toISOString() }),
     status: disabled === undefined ? 'enabled' : 'disabled',
     ...(failingSince !== undefined && { failingSince: failingSince.toISOString() }),
     ...(disabled !== undefined && {

@@ -2,9 +2,12 @@ import type { Address } from 'viem';
 import { LANE_EVENTS } from './lane-levels.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 
-/** What an endpoint may be told of. `webhook.test` comes unasked for. */
+/** What an endpoint may be told of. `webhook.test` and the challenge come unasked for. */
 export const EVENT_TYPES = [...SETTLEMENT_EVENTS, ...LANE_EVENTS, 'webhook.disabled'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Asks a URL whether it wants to be told: nothing else is posted there before it has answered with what this one holds. */
+export const CHALLENGE_EVENT = 'webhook.challenge';
 
 /** Where the owner of an API key wants to be told. */
 export interface Webhook {
@@ -19,6 +22,8 @@ export interface Webhook {
   /** The newest last. */
   readonly secretNames: readonly string[];
   readonly createdAt: Date;
+  /** When its URL, as it is now, answered the challenge. */
+  readonly confirmedAt: Date | undefined;
   /** Since when nothing has reached it. */
   readonly failingSince: Date | undefined;
   readonly disabled: Disabled | undefined;

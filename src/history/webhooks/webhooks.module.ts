@@ -13,7 +13,10 @@ import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { PayeeAccess } from '../../platform/http/payee-access.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
+import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import { DEPLOYMENT_TAG } from '../../platform/redis/hash-slot.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
+import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { connectReader, queuePrefix } from '../../platform/redis/redis-connection.js';
 import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
@@ -28,6 +31,7 @@ import { PostgresWebhooks } from './postgres-webhooks.js';
 import { WebhookSecrets } from './signature.js';
 import { WebhookHealth } from './webhook-health.js';
 import { WebhookJobs } from './webhook-jobs.js';
+import { WebhookLimits } from './webhook-limits.js';
 import { laneWatchLog, webhookLog } from './webhook-log.js';
 import { WebhookObserver } from './webhook-observer.js';
 import { WebhooksV2Controller } from './webhooks.v2.controller.js';
@@ -60,6 +64,12 @@ const STORE = {
   provide: PostgresWebhooks,
   inject: [DATABASE],
   useFactory: (db: Kysely<Tables>) => new PostgresWebhooks(db, now),
+};
+
+const LIMITS = {
+  provide: WebhookLimits,
+  inject: [LEDGER_REDIS],
+  useFactory: (redis: SharedRedis) => new WebhookLimits(new RateLimiter(redis, 'webhooks')),
 };
 
 const HEALTH = {
@@ -131,7 +141,7 @@ export class WebhooksModule implements OnModuleDestroy {
       providers: [
         DATABASE_PROVIDER,
         SECRETS,
-        ...(isApi ? [STORE] : []),
+        ...(isApi ? [STORE, LIMITS] : []),
         ...(delivers ? [FETCH, JOBS, HEALTH, LANE_WATCH] : []),
       ],
       exports: delivers ? [WebhookHealth] : [],

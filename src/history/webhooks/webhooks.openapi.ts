@@ -24,7 +24,7 @@ const events: JsonObject = {
 };
 
 const EVENT = 'evt_bk8Vd3w0T1QkXo5rJ2n7ZpLq9sHc4YuE';
-const WEBHOOK = {
+const NEW_WEBHOOK = {
   id: 'we_3fQm1Zt8cV0yKpWn5aRbUe2d',
   url: 'https://shop.example/x402',
   description: 'orders',
@@ -34,6 +34,7 @@ const WEBHOOK = {
   createdAt: '2026-11-22T08:00:00.000Z',
   status: 'enabled',
 };
+const WEBHOOK = { ...NEW_WEBHOOK, confirmedAt: '2026-11-22T08:00:07.000Z' };
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 
 const problem = (what: string, error: string): JsonObject => jsonAnswer(what, 'Problem', { error });
@@ -111,9 +112,10 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
         description:
           `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it hears of all that the key may list. ` +
           '`lane.low` is told only to keys with the scope `admin`, which need no payees for it. ' +
-          'The secret is in this answer and in no other.',
+          'The secret is in this answer and in no other. ' +
+          'The URL is sent an event `webhook.challenge` first, and nothing else until it has answered with what that holds.',
         answers: {
-          201: jsonAnswer('Made.', 'NewWebhook', { ...WEBHOOK, secret: SECRET }, ['Location']),
+          201: jsonAnswer('Made.', 'NewWebhook', { ...NEW_WEBHOOK, secret: SECRET }, ['Location']),
         },
         refusals: [400, 409],
       }),
@@ -136,6 +138,7 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
         summary: 'Change a webhook, disable it, enable it again',
         parameters: OF_ONE,
         body: 'WebhookChange',
+        description: 'Another URL is sent a challenge of its own.',
         answers: { 200: jsonAnswer('As it is now.', 'Webhook', WEBHOOK) },
         refusals: [400, 404],
       }),
@@ -173,6 +176,7 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
         id: 'testWebhook',
         summary: 'Send an event `webhook.test`',
         parameters: OF_ONE,
+        description: 'Where the URL has not answered its challenge yet, another challenge.',
         answers: { 202: jsonAnswer('It is sent.', 'WebhookTest', { eventId: EVENT }) },
         refusals: [404, 409],
       }),
@@ -303,6 +307,10 @@ function webhookSchema(more: JsonObject): JsonObject {
         items: { type: 'object', required: ['id'], properties: { id: text } },
       },
       createdAt: moment,
+      confirmedAt: {
+        ...moment,
+        description: 'When its URL answered the challenge; until then nothing else is sent there.',
+      },
       status: { type: 'string', enum: ['enabled', 'disabled'] },
       failingSince: moment,
       disabled: {

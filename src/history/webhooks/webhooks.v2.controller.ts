@@ -6,6 +6,8 @@ import {
   ForbiddenException,
   Get,
   HttpCode,
+  HttpException,
+  HttpStatus,
   NotFoundException,
   Param,
   Patch,
@@ -27,12 +29,14 @@ import {
 } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { limitHeaders } from '../../platform/rate-limit/rate-limiter.js';
 import { LANE_EVENTS } from './lane-levels.js';
 import { PostgresWebhooks } from './postgres-webhooks.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 import { WebhookSecrets } from './signature.js';
 import type { EventType, Webhook } from './webhook.js';
 import { WebhookErrorFilter } from './webhook-error.filter.js';
+import { type CountedRequest, WebhookLimits } from './webhook-limits.js';
 import {
   EVENT_ID,
   problemOfUrl,
@@ -58,6 +62,7 @@ export class WebhooksV2Controller {
     private readonly secrets: WebhookSecrets,
     private readonly bodies: JsonBodyReader,
     private readonly config: AppConfig,
+    private readonly limits: WebhookLimits,
   ) {}
 
   @Post()
@@ -71,7 +76,9 @@ export class WebhooksV2Controller {
     checkPayees(chosen, audience);
     checkEvents(events, audience);
     const fields = { url, description, events, payees: chosen };
-    const webhook = await this.store.create(ownerOf(request), fields);
+    const owner = ownerOf(request);
+    await this.#count('send', response, owner);
+    const webhook = await this.store.create(owner, fields);
     if (webhook === 'too_many') {
       throw new ConflictException(`An API key may have ${WEBHOOKS_MAX} webhooks.`);
     }
@@ -103,13 +110,19 @@ export class WebhooksV2Controller {
   ): Promise<void> {
     const audience = audienceOf(request, response);
     const change = accepted(readChange(await this.bodies.json(request, response)));
-    const { url, payees, events } = change;
+    const { url, payees, events, enabled } = change;
     if (url !== undefined) this.#checkUrl(url);
     if (payees !== undefined) checkPayees(payees, audience);
     if (events !== undefined) checkEvents(events, audience);
+    const webhook = await this.#own(request, id);
     if (payees === undefined && events?.some(isOfSettlement) === true) {
-      const { payees: kept } = await this.#own(request, id);
-      if (kept.length === 0) throw new BadRequestException('payees: it has none to be told of.');
+      if (webhook.payees.length === 0) {
+        throw new BadRequestException('payees: it has none to be told of.');
+      }
+    }
+    const isMoved = url !== undefined && url !== webhook.url;
+    if (isMoved || (enabled === true && webhook.confirmedAt === undefined)) {
+      await this.#count('send', response, webhook.owner, id);
     }
     sendJson(response, 200, viewOf(known(await this.store.change(ownerOf(request), id, change))));
   }
@@ -152,6 +165,7 @@ export class WebhooksV2Controller {
   ): Promise<void> {
     const webhook = await this.#own(request, id);
     if (webhook.disabled !== undefined) throw new ConflictException('The webhook is disabled.');
+    await this.#count('send', response, webhook.owner, id);
     sendJson(response, 202, { eventId: await this.store.test(webhook) });
   }
 
@@ -164,6 +178,7 @@ export class WebhooksV2Controller {
     const { payees, isOperator } = audienceOf(request, response);
     const { after, since } = accepted(readReplay(await this.bodies.json(request, response)));
     const webhook = await this.#own(request, id);
+    await this.#count('replay', response, webhook.owner, id);
     const replayed = await this.store.replay(webhook, {
       ...(after !== undefined && { after }),
       ...(since !== undefined && { since }),
@@ -199,6 +214,22 @@ export class WebhooksV2Controller {
 
   async #own(request: Request, id: string): Promise<Webhook> {
     return known(await this.store.find(ownerOf(request), id));
+  }
+
+  /** Counted also where no other limit is set: it makes this service ask others. */
+  async #count(
+    asked: CountedRequest,
+    response: Response,
+    owner: string,
+    id?: string,
+  ): Promise<void> {
+    const refusal = await this.limits.refusalOf(asked, owner, id);
+    if (refusal === undefined) return;
+    for (const [name, value] of Object.entries(limitHeaders(refusal))) {
+      response.setHeader(name, value);
+    }
+    response.setHeader('Retry-After', refusal.retryAfterSeconds);
+    throw new HttpException('Too many requests.', HttpStatus.TOO_MANY_REQUESTS);
   }
 
   #checkUrl(url: string): void {

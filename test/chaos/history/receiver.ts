@@ -96,7 +96,21 @@ export class Receiver {
     const path = request.url ?? '';
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const told = this.#read(path, request, Buffer.concat(chunks).toString());
+    const body = Buffer.concat(chunks).toString();
+    const { type, data } = JSON.parse(body) as {
+      readonly type: string;
+      readonly data: { readonly challenge?: string };
+    };
+    if (type === 'webhook.challenge' && !this.#places.has(path)) {
+      // It comes again when the seller has read its secret.
+      response.writeHead(401).end();
+      return;
+    }
+    const told = this.#read(path, request, body);
+    if (told !== undefined && type === 'webhook.challenge') {
+      response.end(data.challenge);
+      return;
+    }
     if (told === undefined) {
       response.writeHead(401).end();
       return;

@@ -230,7 +230,8 @@ async function wrongDeliveries({ database, receiver }: History): Promise<readonl
   const rows = await database.query<{ url: string; id: string; type: string; state: string }>(
     `select url, event.id, event.type, delivery.state from x402.webhook_deliveries delivery
       join x402.webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
-      join x402.webhook_events event on event.sequence = delivery.sequence`,
+      join x402.webhook_events event on event.sequence = delivery.sequence
+      where event.type <> 'webhook.challenge'`,
   );
   const taken = new Set(
     receiver.told
