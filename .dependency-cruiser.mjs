@@ -5,7 +5,7 @@
  *
  * @type {import('dependency-cruiser').IConfiguration}
  */
-const TESTED = '\\.(spec|builder)\\.ts$';
+const TESTED = '\\.spec\\.ts$';
 
 /** A room knows only these paths of ours. */
 const knowsOnly = (name, room, paths, comment) => ({
@@ -19,6 +19,13 @@ const knowsOnly = (name, room, paths, comment) => ({
 export default {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+
+    {
+      name: 'the-product-knows-no-test',
+      severity: 'error',
+      from: { path: '^src/', pathNot: TESTED },
+      to: { path: '^test/' },
+    },
 
     // ---------------------------------------------------------------- rooms
     {

@@ -142,7 +142,7 @@ export default defineConfig(
   },
   // A test's own helpers are called in one place.
   {
-    files: ['test/**', 'bench/**', '**/*.spec.ts', '**/*.builder.ts'],
+    files: ['test/**', 'bench/**', '**/*.spec.ts'],
     rules: { '@typescript-eslint/max-params': 'off' },
   },
   { files: ['**/*.spec.ts', 'test/**'], rules: { '@typescript-eslint/unbound-method': 'off' } },

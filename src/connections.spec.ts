@@ -12,7 +12,7 @@ import { readBody } from './hub/wire/body-reader.js';
 import { sendJsonPieces } from './hub/wire/json-pieces.js';
 import { AppConfig } from './platform/config/app-config.js';
 import { LONG_BODIES } from './platform/http/byte-budget.js';
-import { aRequest, ended, listening, until } from './platform/http/raw-client.builder.js';
+import { aRequest, ended, listening, until } from '../test/builders/platform/http/raw-client.js';
 import { JsonBodyReader } from './platform/http/request-body.js';
 import { whenOver } from './platform/http/response-end.js';
 import { limitServer } from './platform/http/server-limits.js';

@@ -7,7 +7,7 @@ import {
   sendSettleAnswer,
   wantsAsync,
 } from '../../src/facilitator/settle-response.js';
-import { MemorySimulationStore } from '../../src/facilitator/simulation/memory-simulation-store.js';
+import { MemorySimulationStore } from '../../test/twins/facilitator/simulation/memory-simulation-store.js';
 import {
   simulatedIdOfHash,
   type SimulatedOutcome,

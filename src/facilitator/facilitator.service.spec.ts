@@ -7,9 +7,9 @@ import {
   PAYER,
   type Sent,
   STRANGER,
-} from '../protocol/schemes/exact/exact-payment.builder.js';
+} from '../../test/builders/protocol/schemes/exact/exact-payment.js';
 import type { ClaimRef } from '../settlement/ledger/settlement-store.js';
-import { aSettlementView } from '../settlement/model/settlement-view.builder.js';
+import { aSettlementView } from '../../test/builders/settlement/model/settlement-view.js';
 import type { CarriedExtension, ExtendedRequest } from '../settlement/settle-extension.js';
 import {
   type FacilitatorParts,

@@ -17,7 +17,7 @@ import {
   permit2,
   refused,
   TOKEN,
-} from './refusal.builder.js';
+} from '../../test/builders/facilitator/refusal.js';
 import { refusalOf } from './refusal.js';
 
 const AUTH = 'paymentPayload.payload.authorization';

@@ -6,8 +6,8 @@ import { ArchiveError } from './archive.js';
 import { settlementOfRow } from './archived-row.js';
 import { Evictor } from './evictor.js';
 import type { Left } from './history-observer.js';
-import { MemoryCooled } from './memory-cooled.builder.js';
-import { aRecorded, idOf } from './recorded-settlement.builder.js';
+import { MemoryCooled } from '../../test/twins/history/memory-cooled.js';
+import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 import { rowOf } from './settlement-row.js';
 
 const AT = { chainId: 56, epoch: 'first' };

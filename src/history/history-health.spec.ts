@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock } from '../platform/concurrency/clock.builder.js';
+import { TestClock } from '../../test/builders/platform/concurrency/clock.js';
 import type { RedisSetUp } from '../platform/redis/redis-watch.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import type { ArchiveTrouble } from './archive.js';

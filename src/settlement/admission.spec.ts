@@ -3,7 +3,7 @@ import type { EvmChain } from '../platform/chain/evm-chain.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
-} from '../protocol/payment/accepted-payment.builder.js';
+} from '../../test/builders/protocol/payment/accepted-payment.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { Admission } from './admission.js';
 import type { LaneQueries } from './ledger/queries/lane-queries.js';

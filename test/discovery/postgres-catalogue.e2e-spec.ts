@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Discovery } from '../../src/discovery/asking/discovery.js';
-import { catalogueContract } from '../../src/discovery/catalogue-contract.builder.js';
-import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../../src/discovery/lesson.builder.js';
+import { catalogueContract } from '../twins/discovery/catalogue-contract.js';
+import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../builders/discovery/lesson.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
 import { standingRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
-import { aRecorded, CLAIMED_AT, idOf } from '../../src/history/recorded-settlement.builder.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { freshDatabase } from '../support/fresh-database.js';
 
 const database = freshDatabase();

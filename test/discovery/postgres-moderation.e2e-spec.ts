@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Noted } from '../../src/discovery/operators/memory-moderation.builder.js';
-import { moderationContract } from '../../src/discovery/operators/moderation-contract.builder.js';
+import type { Noted } from '../twins/discovery/operators/memory-moderation.js';
+import { moderationContract } from '../twins/discovery/operators/moderation-contract.js';
 import type { Denial } from '../../src/discovery/operators/moderation-store.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';

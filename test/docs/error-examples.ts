@@ -8,7 +8,7 @@ import {
   OTHER,
   permit2,
   refused,
-} from '../../src/facilitator/refusal.builder.js';
+} from '../builders/facilitator/refusal.js';
 import { type Reason, REASONS } from '../../src/protocol/reasons.js';
 import { PERMIT2_REASONS } from '../../src/protocol/reasons/permit2-reasons.js';
 import { UPTO_REASONS } from '../../src/protocol/reasons/upto-reasons.js';

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
@@ -9,7 +9,13 @@ import ts from 'typescript';
  * Unit tests are the specs, and the contracts and builders they are made of. Memory twins are neither.
  */
 
-const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** By what is in it; of a twin's folder its contracts and specs. */
+const FOLDERS: readonly (readonly [folder: string, isTest: boolean])[] = [
+  ['src', false],
+  ['test/builders', true],
+  ['test/twins', true],
+];
 const ROOMS = ['protocol', 'settlement', 'facilitator'];
 
 /** Lines on which a token begins or ends, or that a template literal goes on over. */
@@ -33,10 +39,17 @@ function print(): void {
   console.log('| room | code | unit tests | ratio |\n|---|---|---|---|');
   for (const room of ROOMS) {
     const counts = { code: 0, unit: 0 };
-    for (const name of readdirSync(SRC + room, { recursive: true, encoding: 'utf8' })) {
-      if (!name.endsWith('.ts') || /(^|\/)memory-[^/]*(?<!spec)\.ts$/.test(name)) continue;
-      const kind = /\.(spec|builder)\.ts$/.test(name) ? 'unit' : 'code';
-      counts[kind] += countLines(readFileSync(`${SRC}${room}/${name}`, 'utf8'));
+    for (const [folder, isTest] of FOLDERS) {
+      if (!existsSync(`${ROOT}${folder}/${room}`)) continue;
+      for (const name of readdirSync(`${ROOT}${folder}/${room}`, {
+        recursive: true,
+        encoding: 'utf8',
+      })) {
+        if (!name.endsWith('.ts')) continue;
+        if (folder === 'test/twins' && !/(-contract|\.spec)\.ts$/.test(name)) continue;
+        const kind = isTest || name.endsWith('.spec.ts') ? 'unit' : 'code';
+        counts[kind] += countLines(readFileSync(`${ROOT}${folder}/${room}/${name}`, 'utf8'));
+      }
     }
     const ratio = counts.unit / counts.code;
     console.log(`| \`src/${room}\` | ${counts.code} | ${counts.unit} | ${ratio.toFixed(2)} |`);

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Address } from 'viem';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
-import { gzipBomb } from '../../src/platform/fetch/gzip-bomb.builder.js';
+import { gzipBomb } from '../builders/platform/fetch/gzip-bomb.js';
 
 /** Sellers that have one fault each, and hostile ones. */
 

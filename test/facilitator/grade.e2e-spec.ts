@@ -9,7 +9,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/server';
 import { paymentMiddleware, x402ResourceServer } from '@x402/express';
 import express from 'express';
 import { freePort } from '../../sandbox/processes.js';
-import { PAYEE, TOKEN } from '../../src/protocol/schemes/exact/exact-payment.builder.js';
+import { PAYEE, TOKEN } from '../builders/protocol/schemes/exact/exact-payment.js';
 import { type Finished, ROOT, run } from '../support/programs.js';
 import { gradedSeller, type Planted } from './graded-sellers.js';
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { PAYEE, TOKEN } from '../../src/protocol/schemes/exact/exact-payment.builder.js';
+import { PAYEE, TOKEN } from '../builders/protocol/schemes/exact/exact-payment.js';
 
 /** Small sellers written by hand: a sound one, and some with one fault each. */
 

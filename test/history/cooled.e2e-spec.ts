@@ -7,7 +7,7 @@ import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
-} from '../../src/protocol/payment/accepted-payment.builder.js';
+} from '../builders/protocol/payment/accepted-payment.js';
 import { hashOf } from '../../src/protocol/payment/hash.js';
 import { termsOf } from '../../src/protocol/payment/identity.js';
 import type {
@@ -31,12 +31,12 @@ import { RedisLabelStore } from '../../src/settlement/ledger/redis-label-store.j
 import { RedisLaneStore } from '../../src/settlement/ledger/redis-lane-store.js';
 import { RedisOutbox } from '../../src/settlement/ledger/redis-outbox.js';
 import type { Requester } from '../../src/settlement/ledger/requester.js';
-import { FakeArchive } from '../../src/settlement/ledger/settlement-archive.builder.js';
+import { FakeArchive } from '../builders/settlement/ledger/settlement-archive.js';
 import type { ClaimRef } from '../../src/settlement/ledger/settlement-store.js';
-import { aSettlementView } from '../../src/settlement/model/settlement-view.builder.js';
+import { aSettlementView } from '../builders/settlement/model/settlement-view.js';
 import { anAttempt, LedgerWorld, LIMITS } from '../settlement/ledger/ledger-world.js';
-import { describeCooled, describeOutbox } from '../support/leaving-contract.js';
-import { CHAIN_ID } from '../support/settlement-store-contract.js';
+import { describeCooled, describeOutbox } from '../twins/history/leaving-contract.js';
+import { CHAIN_ID } from '../twins/settlement/ledger/settlement-store-contract.js';
 
 let nonces = 0;
 let requesters = 0;

@@ -7,7 +7,7 @@ import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sand
 import type { Service } from '../../sandbox/service.js';
 import { connectDatabase } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
-import { aRecorded, CLAIMED_AT } from '../../src/history/recorded-settlement.builder.js';
+import { aRecorded, CLAIMED_AT } from '../builders/history/recorded-settlement.js';
 import { createApiKey } from '../../src/operations/access/api-key.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { eventually } from '../support/http.js';

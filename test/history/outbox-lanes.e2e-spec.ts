@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
-import { laneStoreContract } from '../../src/settlement/ledger/lane-store-contract.builder.js';
+import { laneStoreContract } from '../twins/settlement/ledger/lane-store-contract.js';
 import { emptyLedger } from '../settlement/ledger/empty-ledger.js';
 import { OutboxMirror } from './outbox-mirror.js';
 

@@ -1,6 +1,9 @@
 import { afterAll, afterEach } from '@jest/globals';
 import { LedgerWorld } from '../settlement/ledger/ledger-world.js';
-import { CHAIN_ID, describeSettlementStore } from '../support/settlement-store-contract.js';
+import {
+  CHAIN_ID,
+  describeSettlementStore,
+} from '../twins/settlement/ledger/settlement-store-contract.js';
 import { OutboxMirror } from './outbox-mirror.js';
 
 let world: LedgerWorld | undefined;

@@ -5,8 +5,8 @@ import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js'
 import { PostgresArchiveReader } from '../../src/history/postgres/postgres-archive-reader.js';
 import { PostgresUnfinished } from '../../src/history/postgres/postgres-unfinished.js';
 import { Secret } from '../../src/platform/config/secret.js';
-import { ARCHIVE_NOW } from '../support/archive-contract.js';
-import { describeUnfinished } from '../support/unfinished-contract.js';
+import { ARCHIVE_NOW } from '../twins/history/archive-contract.js';
+import { describeUnfinished } from '../twins/history/lost/unfinished-contract.js';
 
 describe('unfinished settlements in PostgreSQL', () => {
   let postgres: SandboxPostgres;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { PERMIT2, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
-import { gzipBomb } from '../../src/platform/fetch/gzip-bomb.builder.js';
+import { gzipBomb } from '../builders/platform/fetch/gzip-bomb.js';
 import { eventually, post } from '../support/http.js';
 import { newAccount } from '../support/payments.js';
 import { TestSeller } from './test-seller.js';

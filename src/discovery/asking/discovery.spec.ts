@@ -1,8 +1,16 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ArchiveError } from '../../history/archive.js';
 import type { CatalogueReader } from '../catalogue.js';
-import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE, RESOURCE, TOKEN } from '../lesson.builder.js';
-import { MemoryCatalogue } from '../memory-catalogue.builder.js';
+import {
+  aLesson,
+  aPaid,
+  NOON,
+  OTHER_PAYEE,
+  PAYEE,
+  RESOURCE,
+  TOKEN,
+} from '../../../test/builders/discovery/lesson.js';
+import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { Discovery } from './discovery.js';
 
 const DAY_MS = 86_400_000;

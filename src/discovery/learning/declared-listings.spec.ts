@@ -5,7 +5,7 @@ import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { NotedContent } from '../../settlement/ledger/declaration-notes.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { CarriedExtension, ExtendedOutcome } from '../../settlement/settle-extension.js';
-import { PAYEE } from '../lesson.builder.js';
+import { PAYEE } from '../../../test/builders/discovery/lesson.js';
 import type { EntryName } from '../owned/statement.js';
 import { DeclaredListings } from './declared-listings.js';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock } from '../../platform/concurrency/clock.builder.js';
+import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { type CatalogueCounts, CatalogueFigures } from './catalogue-figures.js';
 
 const COUNTS: CatalogueCounts = {

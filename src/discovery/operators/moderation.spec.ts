@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ArchiveError } from '../../history/archive.js';
-import { codeOf } from '../../platform/http/coded-error.builder.js';
-import { aLesson, NOON, PAYEE, RESOURCE } from '../lesson.builder.js';
-import { MemoryCatalogue } from '../memory-catalogue.builder.js';
-import { MemoryModeration } from './memory-moderation.builder.js';
+import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { aLesson, NOON, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
+import { MemoryModeration } from '../../../test/twins/discovery/operators/memory-moderation.js';
 import { Moderation } from './moderation.js';
 import { readHost } from './moderation-request.js';
 import type { ModerationStore } from './moderation-store.js';

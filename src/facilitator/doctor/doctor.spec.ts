@@ -10,11 +10,22 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 import { isValidSignatureCall } from '../../protocol/evm/calls.js';
 import type { CallOutcome } from '../../protocol/evm/chain-reader.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
-import { aTokenChain, type FakeToken, TOKEN_AT } from '../../protocol/evm/token/token.builder.js';
+import {
+  aTokenChain,
+  type FakeToken,
+  TOKEN_AT,
+} from '../../../test/builders/protocol/evm/token/token.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { SellerAnswer } from './answer.js';
-import { anAnswer, anOffer, encoded, PAYEE, v2Accept, v2Terms } from './doctor.builder.js';
+import {
+  anAnswer,
+  anOffer,
+  encoded,
+  PAYEE,
+  v2Accept,
+  v2Terms,
+} from '../../../test/builders/facilitator/doctor/doctor.js';
 import { Doctor, type DoctorReport } from './doctor.js';
 import { type FactsView, readOfferFacts } from './offer-facts.js';
 

@@ -6,7 +6,14 @@ import { parsePayment } from '../../protocol/payment/parse-payment.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Offer } from './checks/offer.js';
-import { anOffer, ASSET, DOMAIN, PAYEE, v1Accept, v2Accept } from './doctor.builder.js';
+import {
+  anOffer,
+  ASSET,
+  DOMAIN,
+  PAYEE,
+  v1Accept,
+  v2Accept,
+} from '../../../test/builders/facilitator/doctor/doctor.js';
 import { dryRun } from './dry-run.js';
 import { trialPayment } from './trial-payment.js';
 

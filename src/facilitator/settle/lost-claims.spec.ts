@@ -8,10 +8,10 @@ import {
   PAYER,
   STRANGER,
   TOKEN,
-} from '../../protocol/schemes/exact/exact-payment.builder.js';
+} from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import type { PublishedStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import type { Adoption } from '../../settlement/ledger/settlement-store.js';
-import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { LostClaims } from './lost-claims.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;

@@ -4,18 +4,18 @@ import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
-} from '../../protocol/payment/accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { anEip3009Payment } from '../../protocol/schemes/exact/exact-payment.builder.js';
+import { anEip3009Payment } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import type { Admission } from '../../settlement/admission.js';
-import { MemoryLabelStore } from '../../settlement/ledger/memory/memory-label-store.js';
-import { MemorySettlementStore } from '../../settlement/ledger/memory/memory-settlement-store.js';
+import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
+import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
-import { FakeArchive } from '../../settlement/ledger/settlement-archive.builder.js';
+import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement-archive.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import type { Judgement, Match, PaymentVerifier } from '../verify/payment-verifier.js';
 import { SettleService } from './settle.service.js';

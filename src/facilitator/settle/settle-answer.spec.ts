@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Finality, SettlementState } from '../../settlement/model/settlement.js';
-import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { SettleAnswers } from './settle-answer.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;

@@ -10,7 +10,7 @@ import {
   AUTHORIZATION_USED_TOPIC,
   TRANSFER_TOPIC,
 } from '../../protocol/evm/logs.js';
-import { anEip3009Authorization } from '../../protocol/payment/accepted-payment.builder.js';
+import { anEip3009Authorization } from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
@@ -20,8 +20,8 @@ import {
   PAYEE,
   PAYER,
   TOKEN,
-} from '../../protocol/schemes/exact/exact-payment.builder.js';
-import { MemoryLabelStore } from '../../settlement/ledger/memory/memory-label-store.js';
+} from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import type {
   Settlement,
   SettlementQueries,
@@ -29,9 +29,13 @@ import type {
 import {
   aSettlementDetails,
   aSettlementView,
-} from '../../settlement/model/settlement-view.builder.js';
+} from '../../../test/builders/settlement/model/settlement-view.js';
 import { StatusService } from './status.service.js';
-import { aUseChain, TX, type UseChain } from './use-chain.builder.js';
+import {
+  aUseChain,
+  TX,
+  type UseChain,
+} from '../../../test/builders/facilitator/status/use-chain.js';
 import { UsedAuthorizationFinder } from './used-authorization-finder.js';
 
 const OTHER_TOKEN: Address = `0x${'44'.repeat(20)}`;

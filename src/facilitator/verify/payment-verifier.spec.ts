@@ -22,11 +22,11 @@ import {
   sponsoredBy,
   STRANGER,
   TOKEN,
-} from '../../protocol/schemes/exact/exact-payment.builder.js';
-import { anUptoPayment } from '../../protocol/schemes/upto/upto.builder.js';
+} from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { anUptoPayment } from '../../../test/builders/protocol/schemes/upto/upto.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
 import { BLANK_RECORD, type PayerRecord } from '../../settlement/ledger/settlement-store.js';
-import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import type { LaneSenders } from './lane-senders.js';
 import { type Judgement, PaymentVerifier } from './payment-verifier.js';
 

@@ -7,8 +7,8 @@ import {
 } from '../../protocol/errors.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { anEip3009Payment } from '../../protocol/schemes/exact/exact-payment.builder.js';
-import { FakeArchive } from '../../settlement/ledger/settlement-archive.builder.js';
+import { anEip3009Payment } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement-archive.js';
 import { NO_ARCHIVE, type SettlementArchive } from '../../settlement/ledger/settlement-archive.js';
 import {
   BLANK_RECORD,
@@ -17,9 +17,9 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import { aSettlementView } from '../../settlement/model/settlement-view.builder.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
-import { aUseChain } from '../status/use-chain.builder.js';
+import { aUseChain } from '../../../test/builders/facilitator/status/use-chain.js';
 import type { PaidBy, Use } from '../status/used-authorization-finder.js';
 import type { Match, PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';

@@ -9,13 +9,13 @@ import {
   hash32,
   paymentLogs,
   result,
-} from '../../platform/chain/fake-chain.builder.js';
-import { TestClock } from '../../platform/concurrency/clock.builder.js';
-import { anAcceptedPayment } from '../../protocol/payment/accepted-payment.builder.js';
+} from '../../../test/builders/platform/chain/fake-chain.js';
+import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
+import { anAcceptedPayment } from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { callOf } from '../../protocol/payment/payment-facts.js';
-import { LANE, STRANGER } from '../reconciliation/books.builder.js';
+import { LANE, STRANGER } from '../../../test/builders/history/reconciliation/books.js';
 import { ChainEvidence } from '../reconciliation/chain-evidence.js';
-import { aRecorded, idOf } from '../recorded-settlement.builder.js';
+import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { LostOutcomes } from './lost-outcome.js';
 

@@ -7,7 +7,7 @@ import {
   hash32,
   result,
   transferLog,
-} from '../../platform/chain/fake-chain.builder.js';
+} from '../../../test/builders/platform/chain/fake-chain.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { ChainEvidence } from './chain-evidence.js';
 

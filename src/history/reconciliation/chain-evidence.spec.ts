@@ -8,10 +8,16 @@ import {
   hash32,
   result,
   SILENT,
-} from '../../platform/chain/fake-chain.builder.js';
-import { TestClock } from '../../platform/concurrency/clock.builder.js';
+} from '../../../test/builders/platform/chain/fake-chain.js';
+import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { ASSET, aTransfer, aUse, LANE, STRANGER } from './books.builder.js';
+import {
+  ASSET,
+  aTransfer,
+  aUse,
+  LANE,
+  STRANGER,
+} from '../../../test/builders/history/reconciliation/books.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { compareTransaction } from './compare-transaction.js';
 

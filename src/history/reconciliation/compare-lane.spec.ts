@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { aSeen, ASSET, hashNamed, LANE, STRANGER } from './books.builder.js';
+import {
+  aSeen,
+  ASSET,
+  hashNamed,
+  LANE,
+  STRANGER,
+} from '../../../test/builders/history/reconciliation/books.js';
 import { compareLane, type LaneBooks, laneTransactionOf, missingNonces } from './compare-lane.js';
 
 const sent = (nonce: number, valueWei = 0n) =>

@@ -11,7 +11,7 @@ import {
   PAYEE,
   PAYER,
   STRANGER,
-} from './books.builder.js';
+} from '../../../test/builders/history/reconciliation/books.js';
 import type { BookedSettlement, SeenTransaction, Sight } from './books.js';
 import { compareTransaction } from './compare-transaction.js';
 

@@ -8,12 +8,20 @@ import {
   type FakeTransaction,
   hash32,
   SILENT,
-} from '../../platform/chain/fake-chain.builder.js';
-import { TestClock } from '../../platform/concurrency/clock.builder.js';
-import { aBooked, addressOf, ASSET, aTransfer, aUse, LANE, STRANGER } from './books.builder.js';
+} from '../../../test/builders/platform/chain/fake-chain.js';
+import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
+import {
+  aBooked,
+  addressOf,
+  ASSET,
+  aTransfer,
+  aUse,
+  LANE,
+  STRANGER,
+} from '../../../test/builders/history/reconciliation/books.js';
 import type { BookedSettlement } from './books.js';
 import { ChainEvidence } from './chain-evidence.js';
-import { MemoryBooks } from './memory-books.builder.js';
+import { MemoryBooks } from '../../../test/twins/history/reconciliation/memory-books.js';
 import { Reconciler, type ReconcilerParts, type ReconcilerTask } from './reconciler.js';
 import type { Checkpoint } from './settlement-books.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { hashNamed, LANE } from './books.builder.js';
+import { hashNamed, LANE } from '../../../test/builders/history/reconciliation/books.js';
 import type { Finding } from './difference.js';
 import { Findings } from './findings.js';
 import { readWindow } from './given-window.js';

@@ -10,7 +10,7 @@ import {
 import { ATTEMPTS_MAX } from './backoff.js';
 import { Deliverer } from './deliverer.js';
 import { challengeBody } from './event-body.js';
-import { MemoryDeliveries } from './memory-deliveries.builder.js';
+import { MemoryDeliveries } from '../../../test/twins/history/webhooks/memory-deliveries.js';
 import { WebhookSecrets } from './signature.js';
 import { CHALLENGE_EVENT, type Webhook } from './webhook.js';
 

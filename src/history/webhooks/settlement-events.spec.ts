@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aRecorded, idOf } from '../recorded-settlement.builder.js';
+import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { eventIdOf, eventsBetween, type Standing } from './settlement-events.js';
 

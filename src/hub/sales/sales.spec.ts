@@ -4,7 +4,7 @@ import { DamagedObjectError, GatewayUnavailableError } from '../errors.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { SalesSecret } from './access-token.js';
-import { MemorySaleStore } from './memory-sale-store.builder.js';
+import { MemorySaleStore } from '../../../test/twins/hub/sales/memory-sale-store.js';
 import { requirementsOf } from './offer.js';
 import type { PaymentGateway, SettleReply } from './payment-gateway.js';
 import type { Price } from './price.js';

@@ -2,7 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
 import type { ChainView } from './chain-view.js';
 import type { EvmChain } from './evm-chain.js';
-import { aChain, failure, FakeChain, result, SILENT } from './fake-chain.builder.js';
+import {
+  aChain,
+  failure,
+  FakeChain,
+  result,
+  SILENT,
+} from '../../../test/builders/platform/chain/fake-chain.js';
 
 const ACCOUNT = '0x5555555555555555555555555555555555555555';
 

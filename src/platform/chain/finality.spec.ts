@@ -2,7 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
 import type { BlockHeader } from './block.js';
 import type { EvmChain } from './evm-chain.js';
-import { aChain, FakeChain, type FakeNode, result, SILENT } from './fake-chain.builder.js';
+import {
+  aChain,
+  FakeChain,
+  type FakeNode,
+  result,
+  SILENT,
+} from '../../../test/builders/platform/chain/fake-chain.js';
 
 /** Blocks 0 to 19: 17 is final. */
 const FINAL = 17;

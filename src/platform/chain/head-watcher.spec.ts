@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { aChain, FakeChain, hash32, result } from './fake-chain.builder.js';
+import {
+  aChain,
+  FakeChain,
+  hash32,
+  result,
+} from '../../../test/builders/platform/chain/fake-chain.js';
 import { type Head, HeadWatcher } from './head-watcher.js';
 
 const soon = async (what: () => boolean): Promise<void> => {

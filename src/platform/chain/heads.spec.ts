@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { aChain, FakeChain, type FakeNode, hash32, result } from './fake-chain.builder.js';
+import {
+  aChain,
+  FakeChain,
+  type FakeNode,
+  hash32,
+  result,
+} from '../../../test/builders/platform/chain/fake-chain.js';
 
 const BLOCK_SECONDS = 12;
 

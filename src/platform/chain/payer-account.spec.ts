@@ -2,7 +2,14 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
 import type { EvmChain } from './evm-chain.js';
-import { aChain, FakeChain, type FakeNode, hash32, result, SILENT } from './fake-chain.builder.js';
+import {
+  aChain,
+  FakeChain,
+  type FakeNode,
+  hash32,
+  result,
+  SILENT,
+} from '../../../test/builders/platform/chain/fake-chain.js';
 import { confirmedPayer } from './payer-account.js';
 
 const PAYER: Address = `0x${'55'.repeat(20)}`;

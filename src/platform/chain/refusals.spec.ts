@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { ChainObserver } from './chain-observer.js';
-import { aChain, failure, FakeChain, hash32, SILENT } from './fake-chain.builder.js';
+import {
+  aChain,
+  failure,
+  FakeChain,
+  hash32,
+  SILENT,
+} from '../../../test/builders/platform/chain/fake-chain.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const INDEXING = failure('transaction indexing is in progress');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { turns } from './clock.builder.js';
+import { turns } from '../../../test/builders/platform/concurrency/clock.js';
 import { settleAll } from './settle-all.js';
 
 describe('settleAll', () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock, turns } from './clock.builder.js';
+import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import { SideTasks } from './side-tasks.js';
 
 const never = (): Promise<number> => new Promise(() => undefined);

@@ -2,7 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { privateKeyToAccount } from 'viem/accounts';
 import { loadNativeSecp256k1 } from './native-secp256k1.js';
 import { loadSignerRecovery, recoverSignerWith, recoverSignerWithNoble } from './recover-signer.js';
-import { compareRecoveries, pseudoRandom } from './recovery-comparison.builder.js';
+import {
+  compareRecoveries,
+  pseudoRandom,
+} from '../../../test/builders/platform/crypto/recovery-comparison.js';
 
 const binding = loadNativeSecp256k1();
 if (binding === undefined) throw new Error('the native module did not load');

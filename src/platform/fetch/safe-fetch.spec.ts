@@ -1,7 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type BombServer, growthWhile, startBombServer } from './gzip-bomb.builder.js';
+import {
+  type BombServer,
+  growthWhile,
+  startBombServer,
+} from '../../../test/builders/platform/fetch/gzip-bomb.js';
 import { compressionOf, type FetchRequest, SafeFetch } from './safe-fetch.js';
 
 const fetcher = new SafeFetch({

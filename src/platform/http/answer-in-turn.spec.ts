@@ -2,7 +2,14 @@ import { once } from 'node:events';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { answerInTurn } from './answer-in-turn.js';
-import { aRequest, aServer, connected, ended, listening, until } from './raw-client.builder.js';
+import {
+  aRequest,
+  aServer,
+  connected,
+  ended,
+  listening,
+  until,
+} from '../../../test/builders/platform/http/raw-client.js';
 
 describe('requests that come before the answer to the one before them', () => {
   let server: Server;

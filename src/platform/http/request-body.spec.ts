@@ -5,7 +5,14 @@ import { HttpException } from '@nestjs/common';
 import { AppConfig } from '../config/app-config.js';
 import { answerInTurn } from './answer-in-turn.js';
 import { LONG_BODIES } from './byte-budget.js';
-import { aRequest, aServer, connected, ended, listening, until } from './raw-client.builder.js';
+import {
+  aRequest,
+  aServer,
+  connected,
+  ended,
+  listening,
+  until,
+} from '../../../test/builders/platform/http/raw-client.js';
 import { JsonBodyReader } from './request-body.js';
 
 const MIB = 1_048_576;

@@ -2,7 +2,14 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { answerInTurn } from './answer-in-turn.js';
-import { aRequest, aServer, connected, ended, listening, until } from './raw-client.builder.js';
+import {
+  aRequest,
+  aServer,
+  connected,
+  ended,
+  listening,
+  until,
+} from '../../../test/builders/platform/http/raw-client.js';
 import { whenAnswered, whenOver } from './response-end.js';
 
 const LONG = 'x'.repeat(16 * 1_048_576);

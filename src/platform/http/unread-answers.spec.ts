@@ -1,7 +1,14 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { aRequest, aServer, connected, ended, listening, until } from './raw-client.builder.js';
+import {
+  aRequest,
+  aServer,
+  connected,
+  ended,
+  listening,
+  until,
+} from '../../../test/builders/platform/http/raw-client.js';
 import { limitUnread, type UnreadBounds } from './unread-answers.js';
 
 const MIB = 1_048_576;

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { secp256k1 } from '@noble/curves/secp256k1';
 import type { Address } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
-import { TestClock, turns } from '../concurrency/clock.builder.js';
+import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import { type KeyService, KeyServiceError, type SignFailure } from './key-service.js';
 import { KeyServiceSigner } from './key-service-signer.js';
 

@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Reason } from '../reasons.js';
-import { anEip3009Payment, NOW, PAYEE, TOKEN } from '../schemes/exact/exact-payment.builder.js';
-import { anUptoPayment, UPTO_LANE } from '../schemes/upto/upto.builder.js';
+import {
+  anEip3009Payment,
+  NOW,
+  PAYEE,
+  TOKEN,
+} from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { anUptoPayment, UPTO_LANE } from '../../../test/builders/protocol/schemes/upto/upto.js';
 import type { Finding } from './finding.js';
 import { paymentFinding } from './payment-finding.js';
 

@@ -3,7 +3,7 @@ import { encodeFunctionData, multicall3Abi, parseAbi } from 'viem';
 import {
   anEip3009Authorization,
   aPermit2Authorization,
-} from '../payment/accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import {
   aggregateCall,
   authorizationStateCall,

@@ -3,7 +3,7 @@ import { hashTypedData } from 'viem';
 import {
   anEip3009Authorization,
   aPermit2Authorization,
-} from '../payment/accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { PERMIT2 } from './contracts.js';
 import { eip3009Digest, permit2Digest, rememberTokenDomain } from './typed-data.js';
 

@@ -3,7 +3,7 @@ import {
   anAcceptedPayment,
   anUndeployedAuthorization,
   aPermit2Authorization,
-} from './accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { decodePayment, encodePayment } from './accepted-payment-codec.js';
 import { boundedDeadlineOf } from './payment-facts.js';
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { uintWord } from '../evm/abi-words.js';
 import { aggregateCall } from '../evm/calls.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../evm/contracts.js';
-import { anAcceptedPayment } from '../payment/accepted-payment.builder.js';
+import { anAcceptedPayment } from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { decodePayment, encodePayment } from '../payment/accepted-payment-codec.js';
 import { identityOf, termsOf } from '../payment/identity.js';
 import { callOf, settlementOf } from '../payment/payment-facts.js';
@@ -17,8 +17,14 @@ import {
   collectedLogs,
   PAYER,
   readNote,
-} from './toy-payment.builder.js';
-import { COLLECT_SELECTOR, COUNTER, NOTE_METHOD, TILL, TOY_SCHEME } from './toy-scheme.builder.js';
+} from '../../../test/builders/protocol/schemes/toy-payment.js';
+import {
+  COLLECT_SELECTOR,
+  COUNTER,
+  NOTE_METHOD,
+  TILL,
+  TOY_SCHEME,
+} from '../../../test/builders/protocol/schemes/toy-scheme.js';
 
 /** Every question of the protocol, put to a scheme that answers none of them as those that are served. */
 describe('a scheme that is added to the registry', () => {

@@ -7,7 +7,7 @@ import {
   anAcceptedPayment,
   anEip3009Authorization,
   aPermit2Authorization,
-} from '../payment/accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import type { AcceptedPayment } from '../payment/accepted-payment.js';
 import { creditLogs } from './credit.js';
 

@@ -6,7 +6,7 @@ import {
   anEip3009Authorization,
   anUndeployedAuthorization,
   aPermit2Authorization,
-} from '../payment/accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { dataSuffixOf } from '../payment/builder-code.js';
 import { presentedAuthorizations } from './presented.js';
 

@@ -1,8 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { TestClock } from '../../platform/concurrency/clock.builder.js';
+import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
-import { aPayment, CHAIN_ID, LANE, LaneWorld, TestChain } from './lane-world.builder.js';
+import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
+import {
+  aPayment,
+  CHAIN_ID,
+  LANE,
+  LaneWorld,
+  TestChain,
+} from '../../../test/builders/settlement/lanes/lane-world.js';
 
 /**
  * A process dies at every step that it takes in the ledger: before the step, and after it but before its

@@ -1,13 +1,17 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { TestClock, turns } from '../../platform/concurrency/clock.builder.js';
+import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import { LeaseLostError, LedgerEpochChangedError } from '../../protocol/errors.js';
 import type { HeldLane } from '../ledger/lane-store.js';
-import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
+import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
 import type { Attempt } from '../model/attempt.js';
 import { ChainWorker } from './chain-worker.js';
 import { LaneLeases } from './lane-leases.js';
 import type { LaneRunner } from './lane-runner.js';
-import { CHAIN_ID, LANE, recordingObserver } from './lane-world.builder.js';
+import {
+  CHAIN_ID,
+  LANE,
+  recordingObserver,
+} from '../../../test/builders/settlement/lanes/lane-world.js';
 
 const LEASE_MS = 3000;
 

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { TestClock, turns } from '../../platform/concurrency/clock.builder.js';
+import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import { LeaseLostError } from '../../protocol/errors.js';
 import type { HeldLane } from '../ledger/lane-store.js';
-import { MemoryLaneStore } from '../ledger/memory/memory-lane-store.js';
+import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
 import { HANGS_AFTER_MS, LaneRunner } from './lane-runner.js';
 import {
   CHAIN_ID,
@@ -11,7 +11,7 @@ import {
   SIGNER,
   TestChain,
   TestSigner,
-} from './lane-world.builder.js';
+} from '../../../test/builders/settlement/lanes/lane-world.js';
 
 const LEASE_MS = 10 * HANGS_AFTER_MS;
 

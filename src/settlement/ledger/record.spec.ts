@@ -4,7 +4,7 @@ import {
   anAcceptedPayment,
   anEip3009Authorization,
   aPermit2Authorization,
-} from '../../protocol/payment/accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { decodePayment } from '../../protocol/payment/accepted-payment-codec.js';
 import {
   encodeHash,

@@ -3,7 +3,7 @@ import {
   anAcceptedPayment,
   anUndeployedAuthorization,
   aPermit2Authorization,
-} from '../../protocol/payment/accepted-payment.builder.js';
+} from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
 import {
   batchGas,

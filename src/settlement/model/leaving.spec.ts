@@ -3,7 +3,7 @@ import type { Hex } from 'viem';
 import { mayLeave } from './leaving.js';
 import type { RecordedSettlement } from './recorded-settlement.js';
 import type { SettlementState } from './settlement.js';
-import { aSettlementView } from './settlement-view.builder.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 

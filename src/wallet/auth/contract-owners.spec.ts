@@ -6,7 +6,7 @@ import {
   type FakeNode,
   hash32,
   result,
-} from '../../platform/chain/fake-chain.builder.js';
+} from '../../../test/builders/platform/chain/fake-chain.js';
 import { EndpointsDisagreeError } from '../../protocol/errors.js';
 import { ContractOwners } from './contract-owners.js';
 

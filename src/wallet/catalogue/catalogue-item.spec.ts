@@ -8,7 +8,7 @@ import {
   SENT_PAYEE,
   STRANGE_TOKEN,
   TOKEN,
-} from './catalogue-item.builder.js';
+} from '../../../test/builders/wallet/catalogue/catalogue-item.js';
 import { readItem, type ServiceView } from './catalogue-item.js';
 import { declaredJson } from './declared.js';
 

@@ -3,7 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
 import { CatalogueClient } from './catalogue-client.js';
-import { anItem, KNOWN, PAYEE, SENT_PAYEE, TOKEN } from './catalogue-item.builder.js';
+import {
+  anItem,
+  KNOWN,
+  PAYEE,
+  SENT_PAYEE,
+  TOKEN,
+} from '../../../test/builders/wallet/catalogue/catalogue-item.js';
 import { ServiceFinder } from './service-finder.js';
 
 type Serve = (response: ServerResponse, url: URL) => void;

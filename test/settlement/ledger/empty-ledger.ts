@@ -4,7 +4,7 @@ import { LedgerConnections } from '../../../src/platform/redis/ledger-connection
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { listKey, recordKey, revertsKey, signerOf } from '../../../src/settlement/ledger/keys.js';
-import type { LaneStoreHarness } from '../../../src/settlement/ledger/lane-store-contract.builder.js';
+import type { LaneStoreHarness } from '../../twins/settlement/ledger/lane-store-contract.js';
 import { readStage } from '../../../src/settlement/ledger/record.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';

@@ -8,7 +8,7 @@ import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
-} from '../../../src/protocol/payment/accepted-payment.builder.js';
+} from '../../builders/protocol/payment/accepted-payment.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { formatKey, listKey, payerKey, recordKey } from '../../../src/settlement/ledger/keys.js';
@@ -18,7 +18,12 @@ import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.j
 import { eventually } from '../../support/http.js';
 import { newAccount } from '../../support/payments.js';
 import { RedisGate } from '../../support/redis-gate.js';
-import { anUpto, aPayment, aRequester, CHAIN_ID } from '../../support/settlement-store-contract.js';
+import {
+  anUpto,
+  aPayment,
+  aRequester,
+  CHAIN_ID,
+} from '../../twins/settlement/ledger/settlement-store-contract.js';
 import { anAttempt, BLOCK, LedgerWorld, LIMITS, NO_BUDGET } from './ledger-world.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;

@@ -14,7 +14,7 @@ import {
   CHAIN_ID,
   CONTRACT_GRACE_MS,
   type StoreWorld,
-} from '../../support/settlement-store-contract.js';
+} from '../../twins/settlement/ledger/settlement-store-contract.js';
 
 export const LIMITS = {
   queueMax: 1000,

@@ -13,7 +13,7 @@ import { RedisRefillStore } from '../../../src/settlement/ledger/redis-refill-st
 import {
   refillStoreContract,
   type RefillStoreHarness,
-} from '../../../src/settlement/ledger/refill-store-contract.builder.js';
+} from '../../twins/settlement/ledger/refill-store-contract.js';
 import type { Attempt } from '../../../src/settlement/model/attempt.js';
 import { emptyLedger } from './empty-ledger.js';
 

@@ -13,7 +13,7 @@ import {
   aRequester,
   CHAIN_ID,
   describeSettlementStore,
-} from '../../support/settlement-store-contract.js';
+} from '../../twins/settlement/ledger/settlement-store-contract.js';
 import { LedgerWorld } from './ledger-world.js';
 
 let world: LedgerWorld | undefined;

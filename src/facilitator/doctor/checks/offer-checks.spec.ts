@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { PERMIT2 } from '../../../protocol/evm/contracts.js';
-import { anOffer, ASSET, DOMAIN, offerFacts, plainToken, tokenFacts } from '../doctor.builder.js';
+import {
+  anOffer,
+  ASSET,
+  DOMAIN,
+  offerFacts,
+  plainToken,
+  tokenFacts,
+} from '../../../../test/builders/facilitator/doctor/doctor.js';
 import type { Offer } from './offer.js';
 import { type OfferFacts, offerFindings } from './offer-checks.js';
 

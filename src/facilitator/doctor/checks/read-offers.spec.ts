@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { ASSET, PAYEE, v1Accept, v1Terms, v2Accept, v2Terms } from '../doctor.builder.js';
+import {
+  ASSET,
+  PAYEE,
+  v1Accept,
+  v1Terms,
+  v2Accept,
+  v2Terms,
+} from '../../../../test/builders/facilitator/doctor/doctor.js';
 import type { Terms } from '../terms.js';
 import { OFFERS_MAX, type ReadOffers, readOffers } from './read-offers.js';
 

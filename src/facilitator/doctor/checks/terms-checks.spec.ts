@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { DEFAULT_ASSETS } from '@x402/evm';
 import { DEFAULT_ASSET_KEYS, defaultAssetDecimals } from '../default-assets.js';
-import { anOffer, DOMAIN, offerFacts, plainToken, tokenFacts, v2Terms } from '../doctor.builder.js';
+import {
+  anOffer,
+  DOMAIN,
+  offerFacts,
+  plainToken,
+  tokenFacts,
+  v2Terms,
+} from '../../../../test/builders/facilitator/doctor/doctor.js';
 import type { Offer } from './offer.js';
 import { type JudgedOffer, termsFindings } from './terms-checks.js';
 

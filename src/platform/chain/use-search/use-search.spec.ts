@@ -4,7 +4,7 @@ import { uintWord } from '../../../protocol/evm/abi-words.js';
 import {
   anAcceptedPayment,
   aPermit2Authorization,
-} from '../../../protocol/payment/accepted-payment.builder.js';
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { callOf } from '../../../protocol/payment/payment-facts.js';
 import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
 import { refOf } from '../authorization-use.js';
@@ -18,7 +18,7 @@ import {
   paymentLogs,
   result,
   transferLog,
-} from '../fake-chain.builder.js';
+} from '../../../../test/builders/platform/chain/fake-chain.js';
 
 const eip3009 = anAcceptedPayment();
 const permit2 = anAcceptedPayment({ authorization: aPermit2Authorization() });

@@ -15,7 +15,7 @@ import {
   anEip3009Authorization,
   anUndeployedAuthorization,
   aPermit2Authorization,
-} from '../../payment/accepted-payment.builder.js';
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { AcceptedPayment } from '../../payment/accepted-payment.js';
 import {
   authorizationNonceOf,
@@ -29,7 +29,10 @@ import {
 } from '../../payment/payment-facts.js';
 import type { Reason } from '../../reasons.js';
 import { actionOf } from '../registry.js';
-import { SENDER, STRANGER } from './exact-payment.builder.js';
+import {
+  SENDER,
+  STRANGER,
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 
 const PERMIT = {
   value: 1000n,

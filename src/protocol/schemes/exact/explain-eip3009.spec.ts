@@ -13,7 +13,7 @@ import {
   STRANGER,
   TOKEN,
   wrapped,
-} from './exact-payment.builder.js';
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
 import { EXPLANATIONS } from './explain-permit2.js';
 

@@ -17,7 +17,7 @@ import {
   sponsoredBy,
   STRANGER,
   TOKEN,
-} from './exact-payment.builder.js';
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { EXACT_WITNESS } from './verify-permit2.js';
 
 const judge = (

@@ -19,7 +19,7 @@ import {
   STRANGER,
   TOKEN,
   wrapped,
-} from './exact-payment.builder.js';
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { verifyEip3009 } from './verify-eip3009.js';
 import { DEPLOYMENT_GAS } from './verify-undeployed.js';
 

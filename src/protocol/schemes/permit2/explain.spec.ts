@@ -11,7 +11,7 @@ import {
   sponsoredBy,
   STRANGER,
   TOKEN,
-} from '../exact/exact-payment.builder.js';
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
 import { PERMIT2_EXPLANATIONS } from './explain.js';
 

@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { EndpointsDisagreeError } from '../../errors.js';
 import type { Permit2Authorization } from '../../evm/authorization.js';
-import { aContext, AMOUNT, aPermit2Payment, sponsoredBy } from '../exact/exact-payment.builder.js';
+import {
+  aContext,
+  AMOUNT,
+  aPermit2Payment,
+  sponsoredBy,
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { EXACT_PERMIT2 } from '../exact/exact-permit2.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
 import {
@@ -10,7 +15,7 @@ import {
   LIMITS,
   OWNER_ADDRESS,
   recoverOwner,
-} from './approval.builder.js';
+} from '../../../../test/builders/protocol/schemes/permit2/approval.js';
 
 interface Asked {
   readonly isOn?: boolean;

@@ -3,7 +3,11 @@ import { type Hex, keccak256, maxUint256, parseTransaction, serializeTransaction
 import { readSentTransaction } from '../../evm/payer-transaction.js';
 import type { SponsoredApprovalClaim } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
-import { AMOUNT, STRANGER, TOKEN } from '../exact/exact-payment.builder.js';
+import {
+  AMOUNT,
+  STRANGER,
+  TOKEN,
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import {
   anApproval,
   anApprovalClaim,
@@ -11,7 +15,7 @@ import {
   LIMITS,
   OWNER_ADDRESS,
   recoverOwner,
-} from './approval.builder.js';
+} from '../../../../test/builders/protocol/schemes/permit2/approval.js';
 import { type CheckedApproval, checkSponsoredApproval } from './sponsored-approval.js';
 
 type Changes = Parameters<typeof anApproval>[0];

@@ -5,7 +5,7 @@ import { UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
 import type { UptoClaim } from '../../payment/payment.js';
 import type { JsonObject } from '../../payment/wire-values.js';
 import type { Reason } from '../../reasons.js';
-import { sponsoredBy } from '../exact/exact-payment.builder.js';
+import { sponsoredBy } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { UPTO_EXPLANATIONS, UPTO_FIELDS } from './explain.js';
 import { readUptoClaim } from './read-claim.js';
 import {
@@ -16,7 +16,7 @@ import {
   UPTO_PAYER,
   UPTO_TOKEN,
   type UptoOptions,
-} from './upto.builder.js';
+} from '../../../../test/builders/protocol/schemes/upto/upto.js';
 
 const PERMIT = 'paymentPayload.payload.permit2Authorization';
 const ACCEPTED = 'paymentPayload.accepted';

@@ -6,7 +6,7 @@ import type { CallOutcome, ChainReader, Effect, Settlement } from '../../evm/cha
 import { DEFAULT_SCHEME_CONTRACTS, UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
 import { uptoDigest } from '../../evm/typed-data.js';
 import { UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT, uptoSettlementCall } from '../../evm/upto-calls.js';
-import { aPermit2Authorization } from '../../payment/accepted-payment.builder.js';
+import { aPermit2Authorization } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { decodePayment, encodePayment } from '../../payment/accepted-payment-codec.js';
 import { identityOf, termsOf } from '../../payment/identity.js';
 import { callOf, transferOf } from '../../payment/payment-facts.js';
@@ -24,7 +24,7 @@ import {
   UPTO_PAYER,
   UPTO_TOKEN,
   type UptoOptions,
-} from './upto.builder.js';
+} from '../../../../test/builders/protocol/schemes/upto/upto.js';
 
 const STRANGER = `0x${'99'.repeat(20)}`;
 const SHAPE = 'unsupported_payload_type';

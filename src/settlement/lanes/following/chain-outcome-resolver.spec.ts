@@ -9,9 +9,9 @@ import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
-} from '../../../protocol/payment/accepted-payment.builder.js';
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { callOf, transferOf } from '../../../protocol/payment/payment-facts.js';
-import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeVerdict } from '../ports.js';
 import { type Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';

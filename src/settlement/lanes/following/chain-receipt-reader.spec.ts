@@ -9,9 +9,9 @@ import {
   hash32,
   paymentLogs,
   result,
-} from '../../../platform/chain/fake-chain.builder.js';
+} from '../../../../test/builders/platform/chain/fake-chain.js';
 import { readReceipt } from '../../../platform/chain/receipt.js';
-import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
 

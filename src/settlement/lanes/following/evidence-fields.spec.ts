@@ -9,8 +9,8 @@ import {
   paymentLogs,
   result,
   SILENT,
-} from '../../../platform/chain/fake-chain.builder.js';
-import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+} from '../../../../test/builders/platform/chain/fake-chain.js';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { Standing } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { StoredInclusion } from '../../ledger/lane-store.js';
 import type { Inclusion } from '../state/tracked-attempt.js';
 import { type InclusionChanges, inclusionChanges } from './inclusion-changes.js';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock } from '../../../platform/concurrency/clock.builder.js';
+import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
 import { InclusionRate } from './inclusion-rate.js';
 
 describe('how fast a lane has been', () => {

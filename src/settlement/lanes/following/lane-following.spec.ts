@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { aLaneWorld, CHAIN_ID, GWEI, LANE, type LaneWorld } from '../lane-world.builder.js';
+import {
+  aLaneWorld,
+  CHAIN_ID,
+  GWEI,
+  LANE,
+  type LaneWorld,
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 
 /** What a lane does with what it has sent, head by head. */
 describe('a lane that follows', () => {

@@ -9,7 +9,7 @@ import {
   CHAIN_ID,
   type LaneWorld,
   recordingObserver,
-} from '../lane-world.builder.js';
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { OutcomeVerdict } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { Outcomes } from './outcomes.js';

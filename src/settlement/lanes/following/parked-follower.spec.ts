@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock } from '../../../platform/concurrency/clock.builder.js';
-import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
-import { aPayment, CHAIN_ID, LANE, recordingObserver, TestChain } from '../lane-world.builder.js';
+import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
+import {
+  aPayment,
+  CHAIN_ID,
+  LANE,
+  recordingObserver,
+  TestChain,
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { ParkedFollower } from './parked-follower.js';
 
 describe('ParkedFollower', () => {

@@ -1,8 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import { ReopenLane } from '../lane-errors.js';
-import { aLaneWorld, CHAIN_ID, GWEI, LANE, LaneWorld } from '../lane-world.builder.js';
+import {
+  aLaneWorld,
+  CHAIN_ID,
+  GWEI,
+  LANE,
+  LaneWorld,
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 
 /** Where a lane finds itself, whatever happened before. */
 describe('a lane that is opened', () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { PayerTransaction } from '../../../protocol/evm/payer-transaction.js';
-import { aPermit2Authorization } from '../../../protocol/payment/accepted-payment.builder.js';
+import { aPermit2Authorization } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import {
   aLaneWorld,
   aPayment,
@@ -10,7 +10,7 @@ import {
   GWEI,
   type LaneWorld,
   type LaneWorldOptions,
-} from '../lane-world.builder.js';
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { PreparationLook } from '../ports.js';
 
 const RAW = `0x02${'a9'.repeat(20)}`;

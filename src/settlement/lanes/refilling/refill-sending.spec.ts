@@ -1,11 +1,18 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { TestClock } from '../../../platform/concurrency/clock.builder.js';
+import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
 import { RedisUnavailableError } from '../../../protocol/errors.js';
-import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import { dayOf } from '../../model/gas-price.js';
 import type { LaneLevel } from '../../model/refill.js';
-import { CHAIN_ID, GWEI, LANE, LaneWorld, SIGNER, TestChain } from '../lane-world.builder.js';
+import {
+  CHAIN_ID,
+  GWEI,
+  LANE,
+  LaneWorld,
+  SIGNER,
+  TestChain,
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 
 const LOW: Address = `0x${'11'.repeat(20)}`;
 const OTHER: Address = `0x${'22'.repeat(20)}`;

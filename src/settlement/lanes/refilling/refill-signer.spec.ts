@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { TestClock } from '../../../platform/concurrency/clock.builder.js';
-import { GWEI, SIGNER, TestSigner } from '../lane-world.builder.js';
+import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
+import { GWEI, SIGNER, TestSigner } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { TransactionOrder } from '../ports.js';
 import { RefillSigner } from './refill-signer.js';
 

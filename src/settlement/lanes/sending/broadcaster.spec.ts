@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import type { SendResult } from '../../../platform/chain/rpc/rpc-classes.js';
-import { TestClock, turns } from '../../../platform/concurrency/clock.builder.js';
+import { TestClock, turns } from '../../../../test/builders/platform/concurrency/clock.js';
 import { RedisUnavailableError } from '../../../protocol/errors.js';
 import { aggregateCall, withSuffix } from '../../../protocol/evm/calls.js';
 import { callOf } from '../../../protocol/payment/payment-facts.js';
 import type { GasBudget, HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
-import { MemoryLaneStore } from '../../ledger/memory/memory-lane-store.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import type { SignedTransaction } from '../../model/attempt.js';
 import {
   aPayment,
@@ -16,7 +16,7 @@ import {
   recordingObserver,
   SIGNER,
   TestChain,
-} from '../lane-world.builder.js';
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { TransactionOrder } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { Broadcaster } from './broadcaster.js';

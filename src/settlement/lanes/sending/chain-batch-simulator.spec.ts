@@ -14,16 +14,16 @@ import type {
 import {
   anUndeployedAuthorization,
   aPermit2Authorization,
-} from '../../../protocol/payment/accepted-payment.builder.js';
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchCallOf } from '../../../protocol/payment/payment-facts.js';
 import {
   JudgingChain,
   PAYER,
   SENDER,
-} from '../../../protocol/schemes/exact/exact-payment.builder.js';
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { batchGas, type BatchRules, gasBoundOf, type Sendable } from '../../model/grouping.js';
-import { aPayment } from '../lane-world.builder.js';
+import { aPayment } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { AssetSuspension } from './asset-suspension.js';
 import { ChainBatchSimulator } from './chain-batch-simulator.js';
 import { LearnedGasEstimates } from './gas-estimates.js';

@@ -7,7 +7,7 @@ import {
   FakeChain,
   type FakeNode,
   result,
-} from '../../../platform/chain/fake-chain.builder.js';
+} from '../../../../test/builders/platform/chain/fake-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { feesFor } from '../../model/gas-price.js';
 import { FeeOracle } from './fee-oracle.js';

@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock, turns } from '../../../platform/concurrency/clock.builder.js';
+import { TestClock, turns } from '../../../../test/builders/platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { CHAIN_ID, SIGNER, TestChain } from '../lane-world.builder.js';
+import {
+  CHAIN_ID,
+  SIGNER,
+  TestChain,
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
 import { GasBalance } from './gas-balance.js';
 

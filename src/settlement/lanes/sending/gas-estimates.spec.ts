@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { LearnedGasEstimates } from './gas-estimates.js';
 
 describe('the gas book', () => {

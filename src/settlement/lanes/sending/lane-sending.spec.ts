@@ -2,7 +2,13 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchGas, groupForSending } from '../../model/grouping.js';
 import { ReopenLane } from '../lane-errors.js';
-import { aLaneWorld, aPayment, CHAIN_ID, GWEI, type LaneWorld } from '../lane-world.builder.js';
+import {
+  aLaneWorld,
+  aPayment,
+  CHAIN_ID,
+  GWEI,
+  type LaneWorld,
+} from '../../../../test/builders/settlement/lanes/lane-world.js';
 
 /** Of the chain of these tests, wei for a unit of gas. */
 const MAX_FEE = GWEI;

@@ -4,7 +4,7 @@ import {
   ChainUnavailableError,
   CodeUnresponsiveError,
 } from '../../../protocol/errors.js';
-import { anAcceptedPayment } from '../../../protocol/payment/accepted-payment.builder.js';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { Sendable } from '../../model/grouping.js';
 import type { Rechecked } from './rechecked.js';
 import { SlowChecks } from './slow-checks.js';

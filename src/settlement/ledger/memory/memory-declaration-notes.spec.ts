@@ -1,4 +1,0 @@
-import { declarationNotesContract } from '../declaration-notes-contract.builder.js';
-import { MemoryDeclarationNotes } from './memory-declaration-notes.js';
-
-declarationNotesContract('in memory', (most) => Promise.resolve(new MemoryDeclarationNotes(most)));

@@ -1,4 +1,0 @@
-import { labelStoreContract } from '../label-store-contract.builder.js';
-import { MemoryLabelStore } from './memory-label-store.js';
-
-labelStoreContract('in memory', () => Promise.resolve(new MemoryLabelStore()));

@@ -1,0 +1,13 @@
+import { describeUnfinished } from './unfinished-contract.js';
+import { MemoryArchive, MemoryArchiveReader } from '../memory-archive.js';
+import { MemoryUnfinished } from './memory-unfinished.js';
+
+describeUnfinished('settlements in memory', () => {
+  const archive = new MemoryArchive();
+  return Promise.resolve({
+    archive,
+    reader: new MemoryArchiveReader(archive),
+    unfinished: new MemoryUnfinished(archive.rows, () => 1000),
+    close: () => Promise.resolve(),
+  });
+});

@@ -1,0 +1,18 @@
+import { describeBooks } from './books-contract.js';
+import { idOf } from '../../../builders/history/recorded-settlement.js';
+import { aBooked } from '../../../builders/history/reconciliation/books.js';
+import { MemoryBooks } from './memory-books.js';
+
+describeBooks('books in memory', () => {
+  const books = new MemoryBooks();
+  return Promise.resolve({
+    books,
+    book: (entries) => {
+      for (const { name, block: blockNumber, chainId, claimedAt } of entries) {
+        books.rows.push({ ...aBooked({ id: idOf(name), blockNumber }), chainId, claimedAt });
+      }
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  });
+});

@@ -1,0 +1,54 @@
+import {
+  type Binding,
+  type BoundPayment,
+  isOfPayment,
+  paymentNameOf,
+  readBinding,
+} from '../../../../src/settlement/ledger/binding.js';
+import type { Requester } from '../../../../src/settlement/ledger/requester.js';
+import {
+  BINDING_RENEWED_MS,
+  type BindResult,
+} from '../../../../src/settlement/ledger/settlement-store.js';
+
+/** What idempotency keys are bound to, in memory. */
+export class MemoryBindings {
+  readonly #bindings = new Map<string, string>();
+
+  constructor(private readonly now: () => number) {}
+
+  of(keyTag: string): Binding | undefined {
+    const value = this.#bindings.get(keyTag);
+    return value === undefined ? undefined : readBinding(value);
+  }
+
+  bind(requester: Requester, payment: BoundPayment): BindResult {
+    const found = this.#bindings.get(requester.keyTag);
+    if (found !== undefined) {
+      const binding = readBinding(found);
+      const ageMs = this.now() - binding.at;
+      if (!isOfPayment(binding, payment.chainId, payment)) {
+        return { kind: 'other', binding, ageMs };
+      }
+      if (ageMs < BINDING_RENEWED_MS) return { kind: 'bound', ageMs };
+    }
+    this.#bindTo(requester, payment);
+    return { kind: 'bound', ageMs: 0 };
+  }
+
+  takeOver(requester: Requester, payment: BoundPayment, from: Binding): boolean {
+    if (this.#bindings.get(requester.keyTag) !== from.value) return false;
+    this.#bindTo(requester, payment);
+    return true;
+  }
+
+  unbind(requester: Requester, payment: BoundPayment): void {
+    const found = this.#bindings.get(requester.keyTag);
+    const own = `${paymentNameOf(payment.chainId, payment)}|${requester.id}|`;
+    if (found?.startsWith(own)) this.#bindings.delete(requester.keyTag);
+  }
+
+  #bindTo({ keyTag, id }: Requester, payment: BoundPayment): void {
+    this.#bindings.set(keyTag, `${paymentNameOf(payment.chainId, payment)}|${id}|${this.now()}`);
+  }
+}

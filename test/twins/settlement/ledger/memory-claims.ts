@@ -1,0 +1,359 @@
+import type { Address, Hex } from 'viem';
+import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
+import {
+  boundedDeadlineOf,
+  inFlightKindOf,
+  soleSenderOf,
+} from '../../../../src/protocol/payment/payment-facts.js';
+import type { Reason } from '../../../../src/protocol/reasons.js';
+import { type Attempt, newestTransactionOf } from '../../../../src/settlement/model/attempt.js';
+import type { SettlementState } from '../../../../src/settlement/model/settlement.js';
+import {
+  isFinishedStage,
+  nextStage,
+  type SettlementEvent,
+  type Stage,
+  STATE_OF,
+} from '../../../../src/settlement/model/settlement-machine.js';
+import {
+  ALL_PLACES,
+  mayHavePlace,
+  type PlacesInUse,
+  sponsoringCell,
+  type SponsoringEvent,
+  sponsoringEvent,
+  type SponsoringState,
+} from '../../../../src/settlement/model/sponsoring-machine.js';
+import type {
+  Ending,
+  FinishResult,
+  HeldLane,
+  ParkedSettlement,
+  ParkReason,
+  StoredInclusion,
+  SweepResult,
+  TakenSettlement,
+  Unparking,
+} from '../../../../src/settlement/ledger/lane-store.js';
+
+export interface Claim {
+  readonly id: string;
+  readonly payment: AcceptedPayment;
+  readonly claimedAt: number;
+  stage: Stage;
+  isTold: boolean;
+  isAsync: boolean;
+  wasIncluded: boolean;
+  isCollectedAgain: boolean;
+  lane: string | undefined;
+  accountNonce: number | undefined;
+  hashes: Hex[];
+  sinceBlock: bigint | undefined;
+  inclusion: StoredInclusion | undefined;
+  tries: number;
+  dueAt: number;
+  why: ParkReason | undefined;
+  parkTries: number;
+  ending: Ending | undefined;
+  reason: Reason | undefined;
+  approval: SponsoringState;
+}
+
+/** Pauses before a told settlement is sent again, milliseconds. */
+const COLLECT_PAUSES_MS = [0, 5000, 15_000, 60_000] as const;
+const PARKED_IS_MINE_MS = 30_000;
+
+/** The claims of a ledger in memory, and what requesters and workers without a lane do with them. */
+export class MemoryClaims {
+  #claims = new Map<string, Claim>();
+
+  /** @param blame - counts what came to nothing against its payer. */
+  constructor(
+    private readonly now: () => number,
+    private readonly blame: (payer: Address) => void,
+  ) {}
+
+  // ---------------------------------------------------------------- what requesters do
+
+  claim(id: string, payment: AcceptedPayment, { isAsync = false } = {}): void {
+    this.#claims.set(id, {
+      id,
+      payment,
+      claimedAt: this.now(),
+      stage: 'pending',
+      isTold: false,
+      isAsync,
+      wasIncluded: false,
+      isCollectedAgain: false,
+      lane: undefined,
+      accountNonce: undefined,
+      hashes: [],
+      sinceBlock: undefined,
+      inclusion: undefined,
+      tries: 0,
+      dueAt: 0,
+      why: undefined,
+      parkTries: 0,
+      ending: undefined,
+      reason: undefined,
+      approval: 'none',
+    });
+    this.sponsor(this.mustHave(id), 'claimed');
+  }
+
+  /** A requester was told success. */
+  tell(id: string): void {
+    const claim = this.#claims.get(id);
+    if (claim !== undefined) claim.isTold = true;
+  }
+
+  withdraw(id: string): boolean {
+    const claim = this.#claims.get(id);
+    return claim !== undefined && this.move(claim, 'withdrawn');
+  }
+
+  stateOf(id: string): SettlementState | undefined {
+    const stage = this.stageOf(id);
+    return stage === 'none' ? undefined : STATE_OF[stage];
+  }
+
+  stageOf(id: string): Stage {
+    return this.#claims.get(id)?.stage ?? 'none';
+  }
+
+  endingOf(id: string): { readonly ending?: Ending; readonly reason?: Reason } {
+    const { ending, reason } = this.#claims.get(id) ?? {};
+    return { ...(ending && { ending }), ...(reason && { reason }) };
+  }
+
+  hashesOf(id: string): readonly Hex[] {
+    return this.#claims.get(id)?.hashes ?? [];
+  }
+
+  /** What was there at this moment, to go back to. */
+  snapshot(): () => void {
+    const copy = structuredClone(this.#claims);
+    return () => {
+      this.#claims = copy;
+    };
+  }
+
+  // ---------------------------------------------------------------- what any worker does
+
+  paymentsOf(ids: readonly string[]): ReadonlyMap<string, AcceptedPayment> {
+    const live = ids.flatMap((id) => {
+      const claim = this.#claims.get(id);
+      return claim && !isFinishedStage(claim.stage) ? [[id, claim.payment] as const] : [];
+    });
+    return new Map(live);
+  }
+
+  finishedOf(ids: readonly string[]): readonly string[] {
+    return ids.filter((id) => {
+      const claim = this.#claims.get(id);
+      return claim === undefined || isFinishedStage(claim.stage);
+    });
+  }
+
+  ready(ids: readonly string[]): number {
+    const moved = ids.filter((id) => {
+      const claim = this.#claims.get(id);
+      return claim !== undefined && this.move(claim, 'job_seen');
+    });
+    return moved.length;
+  }
+
+  overdue(chainId: number, ageMs: number, most: number): readonly string[] {
+    const due = this.of(chainId, 'pending').filter(
+      ({ claimedAt }) => claimedAt <= this.now() - ageMs,
+    );
+    return due.slice(0, most).map(({ id }) => id);
+  }
+
+  sweep(chainId: number, most: number): SweepResult {
+    const due = this.of(chainId, 'later').filter(({ dueAt }) => dueAt <= this.now());
+    const expired: string[] = [];
+    let ready = 0;
+    for (const claim of due.slice(0, most)) if (this.move(claim, 'due')) ready += 1;
+    for (const claim of [...this.#claims.values()].slice(0, most)) {
+      const isQueued = ['pending', 'ready', 'later'].includes(claim.stage);
+      if (!isQueued || boundedDeadlineOf(claim.payment) * 1000 > this.now()) continue;
+      if (this.move(claim, 'expired')) expired.push(claim.id);
+    }
+    return { ready, expired };
+  }
+
+  dueParked(chainId: number, most: number): readonly ParkedSettlement[] {
+    const due = this.of(chainId, 'parked').filter(({ dueAt }) => dueAt <= this.now());
+    return due.slice(0, most).map((claim) => {
+      claim.dueAt = this.now() + PARKED_IS_MINE_MS;
+      const { id, payment, why = 'search_failed', parkTries, hashes, sinceBlock = 0n } = claim;
+      return { id, payment, why, tries: parkTries, sentBefore: { sinceBlock, hashes } };
+    });
+  }
+
+  unpark(unparkings: readonly Unparking[]): FinishResult {
+    const collectedAgain = unparkings.flatMap((unparking) => {
+      const id = unparking.kind === 'ended' ? unparking.ending.id : unparking.id;
+      const claim = this.#claims.get(id);
+      if (claim?.stage !== 'parked') return [];
+      if (unparking.kind === 'ended') {
+        return this.end(claim, unparking.ending) === 'again' ? [id] : [];
+      }
+      if (unparking.kind === 'requeue') this.move(claim, 'unparked');
+      else {
+        claim.dueAt = unparking.retryAtMs;
+        claim.parkTries += 1;
+      }
+      return [];
+    });
+    return { collectedAgain };
+  }
+
+  // ---------------------------------------------------------------- what lanes do
+
+  take(
+    { chainId, lane }: HeldLane,
+    most: number,
+    isRetiring: boolean,
+    places: PlacesInUse = ALL_PLACES,
+  ): TakenSettlement[] {
+    const held = new Map(places.held);
+    let { free } = places;
+    const taken = this.of(chainId, 'ready')
+      .filter(({ payment }) => {
+        const sender = soleSenderOf(payment);
+        return sender === undefined ? !isRetiring : lane === `${chainId}:${sender}`;
+      })
+      .filter(({ payment, hashes }) => {
+        if (inFlightKindOf(payment) !== 'a' || hashes.length > 0) return true;
+        const own = held.get(payment.asset) ?? 0;
+        if (!mayHavePlace(own, free)) return false;
+        held.set(payment.asset, own + 1);
+        free -= 1;
+        return true;
+      });
+    return taken.slice(0, most).map((claim) => {
+      this.move(claim, 'taken');
+      claim.lane = lane;
+      const { id, payment, tries, isCollectedAgain, hashes, sinceBlock } = claim;
+      return {
+        id,
+        payment,
+        tries,
+        isCollectedAgain,
+        goesAlone: sinceBlock !== undefined,
+        ...(sinceBlock !== undefined && { sentBefore: { sinceBlock, hashes: [...hashes] } }),
+      };
+    });
+  }
+
+  /** Its signed bytes are stored again; the record is made anew where it is gone. */
+  restore(id: string, payment: AcceptedPayment, lane: string, attempt: Attempt): void {
+    if (!this.#claims.has(id)) {
+      this.claim(id, payment);
+      this.mustHave(id).stage = 'none';
+    }
+    const claim = this.mustHave(id);
+    if (this.move(claim, 'restored')) this.bind(claim, lane, attempt);
+  }
+
+  move(claim: Claim, event: SettlementEvent): boolean {
+    const next = nextStage(claim.stage, event);
+    if (next === undefined) return false;
+    this.sponsor(claim, sponsoringEvent(event, claim.reason));
+    claim.stage = next;
+    return true;
+  }
+
+  /** What it means for the approval that comes before it. */
+  sponsor(claim: Claim, event: SponsoringEvent): void {
+    if (inFlightKindOf(claim.payment) !== 'a') return;
+    const cell = sponsoringCell(claim.approval, event);
+    if (cell === undefined) return;
+    if (cell.marks.includes('payer')) this.blame(claim.payment.authorization.from);
+    claim.approval = cell.next;
+  }
+
+  end(claim: Claim, ending: Ending): 'ended' | 'again' | 'refused' {
+    const isOurs = claim.isTold || (claim.isAsync && claim.wasIncluded);
+    if (ending.state === 'reverted' && isOurs) {
+      return this.collect(claim) ? 'again' : 'refused';
+    }
+    if (!this.move(claim, eventOf(ending))) return 'refused';
+    claim.ending = ending;
+    this.unbind(claim);
+    return 'ended';
+  }
+
+  collect(claim: Claim): boolean {
+    if (!this.move(claim, 'recollect')) return false;
+    const pause = COLLECT_PAUSES_MS[Math.min(claim.tries, COLLECT_PAUSES_MS.length - 1)] ?? 0;
+    claim.isCollectedAgain = true;
+    claim.dueAt = this.now() + pause;
+    claim.tries += 1;
+    claim.sinceBlock ??= 0n;
+    this.unbind(claim);
+    return true;
+  }
+
+  bind(claim: Claim, lane: string, attempt: Attempt): void {
+    claim.lane = lane;
+    claim.accountNonce = attempt.accountNonce;
+    const { hash, isNoop } = newestTransactionOf(attempt);
+    if (!isNoop && !claim.hashes.includes(hash)) claim.hashes.push(hash);
+  }
+
+  unbind(claim: Claim): void {
+    claim.lane = undefined;
+    claim.accountNonce = undefined;
+    claim.inclusion = undefined;
+  }
+
+  of(chainId: number, stage: Stage): Claim[] {
+    return [...this.#claims.values()].filter(
+      (claim) => claim.stage === stage && claim.payment.chainId === chainId,
+    );
+  }
+
+  inWork(lane: string, ids: readonly string[]): Claim[] {
+    return ids.flatMap((id) => {
+      const claim = this.#claims.get(id);
+      return claim?.stage === 'work' && claim.lane === lane ? [claim] : [];
+    });
+  }
+
+  bound(lane: string, accountNonce: number, ids: readonly string[]): Claim[] {
+    return ids.flatMap((id) => {
+      const claim = this.#claims.get(id);
+      return claim?.lane === lane && claim.accountNonce === accountNonce ? [claim] : [];
+    });
+  }
+
+  allInWork(lane: string): Claim[] {
+    return this.inWork(lane, [...this.#claims.keys()]);
+  }
+
+  get(id: string): Claim | undefined {
+    return this.#claims.get(id);
+  }
+
+  mustHave(id: string): Claim {
+    const claim = this.#claims.get(id);
+    if (claim === undefined) throw new TypeError(`no claim ${id}`);
+    return claim;
+  }
+}
+
+function eventOf({ state, isPaid }: Ending): SettlementEvent {
+  switch (state) {
+    case 'finalized':
+      return 'finalized_paid';
+    case 'reverted':
+      return 'finalized_unpaid_reverted';
+    case 'expired':
+      return 'expired';
+    case 'foreign':
+      return isPaid ? 'used_by_other_paid' : 'used_by_other_unpaid';
+  }
+}

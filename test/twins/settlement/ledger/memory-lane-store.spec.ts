@@ -1,0 +1,27 @@
+import { laneStoreContract } from './lane-store-contract.js';
+import { MemoryLaneStore } from './memory-lane-store.js';
+
+let claims = 0;
+
+laneStoreContract('a ledger in memory', () => {
+  const store = new MemoryLaneStore(() => 1_700_000_000_000);
+  return Promise.resolve({
+    store,
+    claim: (payment, options) => {
+      claims += 1;
+      store.claims.claim(`claim-${claims}`, payment, options);
+      return Promise.resolve(`claim-${claims}`);
+    },
+    tell: (id) => {
+      store.claims.tell(id);
+      return Promise.resolve();
+    },
+    stateOf: (id) => Promise.resolve(store.claims.stateOf(id)),
+    switch: (which, lane) => {
+      store[which].add(lane);
+      return Promise.resolve();
+    },
+    blameOf: (_, payer) => Promise.resolve(store.reverts.get(payer) ?? 0),
+    spentOn: (chainId, subject, day) => Promise.resolve(store.gas.spentOn(chainId, subject, day)),
+  });
+});

@@ -1,0 +1,124 @@
+import type { Hex } from 'viem';
+import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
+import type { PaymentIdentity } from '../../../../src/protocol/payment/identity.js';
+import { inFlightKindOf, settledAmountOf } from '../../../../src/protocol/payment/payment-facts.js';
+import type { Reason } from '../../../../src/protocol/reasons.js';
+import type { SettlementView } from '../../../../src/settlement/model/settlement.js';
+import {
+  isFinishedStage,
+  nextStage,
+  type Stage,
+  STATE_OF,
+} from '../../../../src/settlement/model/settlement-machine.js';
+import type { SponsoringState } from '../../../../src/settlement/model/sponsoring-machine.js';
+import type { Requester } from '../../../../src/settlement/ledger/requester.js';
+
+/** A claim as the twin in memory keeps it. */
+export interface MemoryRecord {
+  readonly id: string;
+  readonly identity: PaymentIdentity;
+  readonly payment: AcceptedPayment | undefined;
+  readonly settledAmount: bigint | undefined;
+  stage: Stage;
+  isPaid: boolean;
+  soldTo: string;
+  soldKey: string;
+  isKept: boolean;
+  isTold: boolean;
+  key: string;
+  isAsync: boolean;
+  hashes: Hex[];
+  reason: Reason | undefined;
+  readonly claimedAt: number;
+  includedAt: number;
+  approval: SponsoringState;
+  placedAt: number;
+  readonly eligible: Set<string>;
+  readonly waiters: Map<string, number>;
+}
+
+export function newRecord(
+  id: string,
+  {
+    identity,
+    payment,
+    isHandedOut,
+    settledAmount = payment && settledAmountOf(payment),
+  }: Pick<MemoryRecord, 'identity' | 'payment'> & {
+    readonly settledAmount?: bigint | undefined;
+    readonly isHandedOut: boolean;
+  },
+  requester: Requester,
+  now: number,
+): MemoryRecord {
+  return {
+    settledAmount,
+    id,
+    identity,
+    payment,
+    stage: 'pending',
+    isPaid: false,
+    isKept: false,
+    isTold: false,
+    soldTo: isHandedOut ? requester.id : '',
+    soldKey: isHandedOut ? requester.keyTag : '',
+    key: requester.keyTag,
+    isAsync: isHandedOut,
+    hashes: [],
+    reason: undefined,
+    claimedAt: now,
+    includedAt: 0,
+    approval: payment !== undefined && inFlightKindOf(payment) === 'a' ? 'asked' : 'none',
+    placedAt: 0,
+    eligible: new Set(requester.credentials),
+    waiters: new Map(),
+  };
+}
+
+export function isEarly({ hashes }: MemoryRecord): boolean {
+  return hashes.length === 0;
+}
+
+export function isSold({ soldTo }: MemoryRecord): boolean {
+  return soldTo !== '';
+}
+
+/** It has ended, unpaid, and nobody was told of success. */
+export function isOverUnpaid({ stage, isPaid, isTold }: MemoryRecord): boolean {
+  return isFinishedStage(stage) && !isPaid && !isTold;
+}
+
+export function isSoldTo({ soldTo, soldKey }: MemoryRecord, { id, keyTag }: Requester): boolean {
+  return soldTo === id || (keyTag !== '' && soldKey === keyTag);
+}
+
+export function canWithdraw(record: MemoryRecord): boolean {
+  const isPossible = nextStage(record.stage, 'withdrawn') !== undefined;
+  return isEarly(record) && !record.isAsync && isPossible;
+}
+
+export function viewOf(record: MemoryRecord): SettlementView {
+  const { stage } = record;
+  if (stage === 'none') throw new Error('no record');
+  const state = STATE_OF[stage];
+  return {
+    id: record.id,
+    state,
+    isPaid: state === 'included' || record.isPaid,
+    sale: {
+      state: isSold(record) ? 'sold' : 'open',
+      requester: record.soldTo || undefined,
+      soldKeyTag: record.soldKey || undefined,
+      boundKeyTag: record.key || undefined,
+    },
+    termsTag: record.identity.termsTag,
+    signedTag: record.identity.signedTag,
+    transaction: record.hashes.at(-1),
+    reason: record.reason,
+    blockNumber: undefined,
+    logIndex: undefined,
+    batchSize: undefined,
+    isAsync: record.isAsync,
+    settledAmount: record.settledAmount,
+  };
+}

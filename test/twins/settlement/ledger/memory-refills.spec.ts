@@ -1,0 +1,20 @@
+import { refillStoreContract } from './refill-store-contract.js';
+import { MemoryLaneStore } from './memory-lane-store.js';
+
+refillStoreContract('a ledger in memory', () => {
+  const store = new MemoryLaneStore(() => 1_700_000_000_000);
+  const unused = (): Promise<never> => Promise.reject(new Error('there are no settlements'));
+  return Promise.resolve({
+    store,
+    refills: store.refills,
+    claim: unused,
+    tell: unused,
+    stateOf: unused,
+    switch: (which, lane) => {
+      store[which].add(lane);
+      return Promise.resolve();
+    },
+    blameOf: () => Promise.resolve(0),
+    spentOn: (chainId, subject, day) => Promise.resolve(store.gas.spentOn(chainId, subject, day)),
+  });
+});

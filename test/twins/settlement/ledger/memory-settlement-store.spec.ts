@@ -1,0 +1,41 @@
+import { CONTRACT_GRACE_MS, describeSettlementStore } from './settlement-store-contract.js';
+import type { SettlementEvent } from '../../../../src/settlement/model/settlement-machine.js';
+import { MemorySettlementStore } from './memory-settlement-store.js';
+
+describeSettlementStore('MemorySettlementStore', () => {
+  let now = 1_000_000;
+  const store = new MemorySettlementStore(() => now, CONTRACT_GRACE_MS);
+  const events =
+    (...all: SettlementEvent[]) =>
+    ({ id }: { id: string }): Promise<void> => {
+      for (const event of all) store.happens(id, event);
+      return Promise.resolve();
+    };
+  return Promise.resolve({
+    store,
+    pass: (ms) => {
+      now += ms;
+      return Promise.resolve();
+    },
+    broadcast: ({ id }, transaction) => {
+      for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+      store.happens(id, 'allocated', transaction);
+      return Promise.resolve();
+    },
+    include: events('included'),
+    replaceBlock: events('block_replaced'),
+    finalize: events('finalized_paid'),
+    revert: events('finalized_unpaid_reverted'),
+    refuse: ({ id }, reason) => {
+      for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+      store.happens(id, 'refused', undefined, reason);
+      return Promise.resolve();
+    },
+    goBackBeforeSale: ({ id }, agoMs) => {
+      now += 1 + (agoMs ?? 0);
+      store.forgetSale(id);
+      store.goBack(agoMs);
+      return Promise.resolve();
+    },
+  });
+});

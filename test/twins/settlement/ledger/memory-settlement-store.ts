@@ -1,0 +1,328 @@
+import type { Hex } from 'viem';
+import { RedisUnavailableError } from '../../../../src/protocol/errors.js';
+import { type PaymentIdentity, settlementIdOf } from '../../../../src/protocol/payment/identity.js';
+import {
+  inFlightKindOf,
+  needsNoTransaction,
+} from '../../../../src/protocol/payment/payment-facts.js';
+import type { Reason } from '../../../../src/protocol/reasons.js';
+import type { Finality, SettlementView } from '../../../../src/settlement/model/settlement.js';
+import {
+  isFinishedStage,
+  type SettlementEvent,
+} from '../../../../src/settlement/model/settlement-machine.js';
+import { sponsoredMost } from '../../../../src/settlement/model/sponsoring-machine.js';
+import type { Binding, BoundPayment } from '../../../../src/settlement/ledger/binding.js';
+import { AWAITED_MS } from '../../../../src/settlement/ledger/epoch.js';
+import type { Requester } from '../../../../src/settlement/ledger/requester.js';
+import {
+  type Adoption,
+  type BindResult,
+  type Claim,
+  type ClaimedPayment,
+  type ClaimRef,
+  type ClaimResult,
+  type JoinResult,
+  type LeaveResult,
+  type Look,
+  type MadeSale,
+  type PayerRef,
+  type RedeemResult,
+  RESTATE_MS,
+  type SettlementStore,
+  type ToldWithdrawal,
+  WAITING_MAX,
+} from '../../../../src/settlement/ledger/settlement-store.js';
+import { MemoryBindings } from './memory-bindings.js';
+import {
+  canWithdraw,
+  isEarly,
+  isOverUnpaid,
+  isSold,
+  isSoldTo,
+  newRecord,
+  viewOf,
+} from './memory-record.js';
+import { type Index, type MemoryNews, MemorySettlements } from './memory-settlements.js';
+
+/**
+ * {@link SettlementStore} without Redis, for tests in milliseconds. What lanes do is done to it by
+ * {@link MemorySettlementStore.happens}. It keeps no lists and no lifetimes.
+ */
+export class MemorySettlementStore implements SettlementStore {
+  readonly #settlements: MemorySettlements;
+  readonly #bindings: MemoryBindings;
+  readonly #listeners = new Set<(chainId: number) => void>();
+  /** Every chain that anything was claimed on. */
+  readonly #chainIds = new Set<number>();
+  readonly #speakers = new Map<string, number>();
+  #awaited = new Set<string>();
+  /** While it is away every step fails; `lost` steps are taken all the same. */
+  outage: 'none' | 'away' | 'replies_lost' = 'none';
+  queueMax = 1000;
+  onNews: MemoryNews = () => undefined;
+
+  constructor(
+    private readonly now: () => number,
+    saleGraceMs: number,
+  ) {
+    this.#settlements = new MemorySettlements(now, saleGraceMs, (id, kind, transaction) => {
+      this.onNews(id, kind, transaction);
+    });
+    this.#bindings = new MemoryBindings(now);
+  }
+
+  // ---------------------------------------------------------------- what lanes do
+
+  /** @param transaction - of an `allocated` or an inclusion. */
+  happens(id: string, event: SettlementEvent, transaction?: Hex, reason?: Reason): void {
+    this.#settlements.happens(id, event, transaction, reason);
+  }
+
+  /** The ledger went back, so many milliseconds ago: other processes and this one are told. */
+  goBack(agoMs = 0): void {
+    this.#settlements.epochAt = this.now() - agoMs;
+    this.#awaited = new Set(this.#speakers.keys());
+    for (const chainId of this.#chainIds) {
+      for (const listener of [...this.#listeners]) listener(chainId);
+    }
+  }
+
+  /** As a flush does. */
+  forgetAll(): void {
+    this.#settlements.clear();
+    this.goBack();
+  }
+
+  /** As older snapshots do: nobody has bought it, or it is still queued, as far as they say. */
+  forgetSale(id: string): void {
+    const record = this.#settlements.record(id);
+    if (record !== undefined) this.#settlements.open(record);
+  }
+
+  forgetWithdrawal(id: string): void {
+    this.#settlements.queueAgain(id);
+  }
+
+  idsOf(identity: PaymentIdentity): Index {
+    return this.#settlements.idsOf(identity.authorizationId);
+  }
+
+  // ---------------------------------------------------------------- the port
+
+  look(identity: PaymentIdentity, payer: PayerRef): Promise<Look> {
+    return this.#step(() => {
+      const index = this.#settlements.idsOf(identity.authorizationId);
+      const record = [index.sold, index.live, index.last]
+        .map((id) => this.#settlements.record(id))
+        .find((one) => one !== undefined);
+      return {
+        known: record && viewOf(record),
+        isWaitedFor: record !== undefined && this.#settlements.living(record) > 0,
+        inFlight: this.#settlements.inFlight(identity, payer),
+        recentReverts: 0,
+      };
+    });
+  }
+
+  bindingOf(keyTag: string): Promise<Binding | undefined> {
+    return this.#step(() => this.#bindings.of(keyTag));
+  }
+
+  bind(requester: Requester, payment: BoundPayment): Promise<BindResult> {
+    return this.#step(() => this.#bindings.bind(requester, payment));
+  }
+
+  takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean> {
+    return this.#step(() => this.#bindings.takeOver(requester, payment, from));
+  }
+
+  unbind(requester: Requester, payment: BoundPayment): Promise<void> {
+    return this.#step(() => {
+      this.#bindings.unbind(requester, payment);
+    });
+  }
+
+  hasClaim(_chainId: number, authorizationId: string): Promise<boolean> {
+    return this.#step(() => Object.keys(this.#settlements.idsOf(authorizationId)).length > 0);
+  }
+
+  refOf(
+    { chainId }: ClaimedPayment,
+    identity: Pick<PaymentIdentity, 'authorizationId' | 'termsTag'>,
+    requester: Pick<Requester, 'id'>,
+  ): ClaimRef {
+    return { chainId, id: settlementIdOf(identity, requester.id) };
+  }
+
+  claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
+    return this.#step((): ClaimResult => {
+      const { identity, isHandedOut } = claim;
+      const { id } = this.refOf(claim.payment, identity, requester);
+      const { queued } = this.#settlements;
+      if (this.#settlements.has(id)) return { kind: 'claimed', id, queued };
+      const index = this.#settlements.idsOf(identity.authorizationId);
+      if (this.#settlements.record(index.live) ?? this.#settlements.record(index.sold))
+        return { kind: 'known' };
+      const last = this.#settlements.record(index.last);
+      if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
+      const needsNothing = needsNoTransaction(claim.payment);
+      const isSponsored = inFlightKindOf(claim.payment) === 'a';
+      if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
+        return { kind: 'permit_in_flight' };
+      }
+      if (isSponsored && this.#settlements.hadItsPlace(identity)) return { kind: 'had_its_place' };
+      const most = isSponsored ? sponsoredMost(this.queueMax) : this.queueMax;
+      const line = isSponsored ? this.#settlements.sponsored() : queued;
+      if (line >= most && !needsNothing) return { kind: 'queue_full', queued: line };
+      const own = isSponsored ? this.#settlements.sponsored(claim.payment.asset) : 0;
+      if (own >= most / 4 && line > own) return { kind: 'queue_full', queued: line };
+      const record = newRecord(id, claim, requester, this.now());
+      this.#chainIds.add(claim.payment.chainId);
+      this.#settlements.add(record, { ...index, live: id, ...(isHandedOut && { sold: id }) });
+      record.waiters.set(requester.id, this.now());
+      if (needsNothing) this.#settlements.happens(id, 'nothing_due');
+      return { kind: 'claimed', id, queued };
+    });
+  }
+
+  join({ id }: ClaimRef, requester: Requester): Promise<JoinResult> {
+    return this.#step((): JoinResult => {
+      const record = this.#settlements.record(id);
+      if (record === undefined) return { kind: 'gone' };
+      if (isSold(record)) {
+        const kind = isSoldTo(record, requester) ? 'owner' : 'outsider';
+        if (kind === 'owner') record.waiters.set(requester.id, this.now());
+        else record.waiters.delete(requester.id);
+        return { kind, view: viewOf(record) };
+      }
+      const isNew = !record.waiters.has(requester.id);
+      if (isNew && this.#settlements.living(record) >= WAITING_MAX) {
+        return { kind: 'too_many', view: viewOf(record) };
+      }
+      if (isNew && isEarly(record))
+        for (const one of requester.credentials) record.eligible.add(one);
+      if (record.key === '' && this.#settlements.isEligible(record, requester))
+        record.key = requester.keyTag;
+      record.waiters.set(requester.id, this.now());
+      return { kind: 'waiting', view: viewOf(record) };
+    });
+  }
+
+  redeem({ id }: ClaimRef, requester: Requester, at: Finality | 'async'): Promise<RedeemResult> {
+    return this.#step((): RedeemResult => {
+      const record = this.#settlements.record(id);
+      if (record === undefined) return { kind: 'gone' };
+      const answer = (kind: Exclude<RedeemResult['kind'], 'gone'>): RedeemResult => ({
+        kind,
+        view: viewOf(record),
+      });
+      const isPaid = record.isPaid || (record.stage === 'included' && at !== 'finalized');
+      if (at === 'async' && isOverUnpaid(record)) return answer('over');
+      if (isSold(record)) {
+        if (!isSoldTo(record, requester)) return answer('lost');
+        if (!isPaid && at !== 'async') return answer('unpaid');
+        if (record.soldTo !== requester.id) record.isKept = true;
+        record.isTold ||= isPaid;
+        record.waiters.delete(requester.id);
+        return answer('sold');
+      }
+      if (!isPaid && at !== 'async') return answer('unpaid');
+      if (record.key !== '' && record.key !== requester.keyTag) {
+        return answer(this.#settlements.isPastGrace(record) ? 'lost' : 'not_eligible');
+      }
+      if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
+      const awaitedMs = this.#awaited.size > 0 ? AWAITED_MS : RESTATE_MS;
+      if (this.#settlements.isJustBack(record, awaitedMs)) return answer('not_yet');
+      this.#settlements.sell(record, requester, at === 'async', isPaid);
+      record.waiters.delete(requester.id);
+      return answer('sold');
+    });
+  }
+
+  takeBack({ id }: ClaimRef, requester: Requester): Promise<boolean> {
+    return this.#step(() => {
+      const record = this.#settlements.record(id);
+      if (record?.soldTo !== requester.id || record.isKept) return false;
+      this.#settlements.open(record);
+      record.waiters.delete(requester.id);
+      const isLeft = canWithdraw(record) && this.#settlements.living(record) === 0;
+      if (isLeft && !this.#settlements.isUnsure(record)) this.#settlements.withdraw(record);
+      else this.#settlements.news(record, 'open');
+      return true;
+    });
+  }
+
+  leave(
+    { id }: ClaimRef,
+    requester: Requester,
+    cause: 'timeout' | 'closed',
+    knownHash: Hex | undefined,
+  ): Promise<LeaveResult> {
+    return this.#step((): LeaveResult => {
+      const record = this.#settlements.record(id);
+      if (record === undefined) return { kind: 'gone' };
+      record.waiters.delete(requester.id);
+      const isUnfinished = !isFinishedStage(record.stage);
+      if (knownHash !== undefined && isUnfinished && !record.hashes.includes(knownHash)) {
+        record.hashes.push(knownHash);
+      }
+      const isOver = cause === 'timeout' || this.#settlements.living(record) === 0;
+      if (!canWithdraw(record) || !isOver) return { kind: 'left', view: viewOf(record) };
+      if (this.#settlements.isUnsure(record)) return { kind: 'unsure', view: viewOf(record) };
+      this.#settlements.withdraw(record);
+      return { kind: 'withdrawn', view: viewOf(record) };
+    });
+  }
+
+  restate(sale: MadeSale): Promise<boolean> {
+    return this.#step(() => this.#settlements.sellAgain(sale));
+  }
+
+  restateWithdrawal(told: ToldWithdrawal): Promise<boolean> {
+    return this.#step(() => this.#settlements.withdrawAgain(told));
+  }
+
+  speak(_chainId: number, processId: string, hasSaid: () => boolean): Promise<void> {
+    return this.#step(() => {
+      for (const [other, at] of this.#speakers) {
+        if (this.now() - at > AWAITED_MS) this.#speakers.delete(other);
+      }
+      this.#speakers.set(processId, this.now());
+      if (hasSaid()) this.#awaited.delete(processId);
+    });
+  }
+
+  adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
+    return this.#step(() => {
+      const { id, identity, transaction, settledAmount } = adoption;
+      const index = this.#settlements.idsOf(identity.authorizationId);
+      const others = [index.live, index.sold, index.last].filter((one) => one !== id);
+      if (others.some((one) => this.#settlements.record(one) !== undefined)) return undefined;
+      const claim = { identity, payment: undefined, isHandedOut: false, settledAmount };
+      const record = this.#settlements.record(id) ?? newRecord(id, claim, requester, this.now());
+      record.stage = 'finalized';
+      record.isPaid = true;
+      record.hashes = [transaction];
+      record.includedAt = this.now();
+      this.#settlements.add(record, { last: id });
+      this.#settlements.sell(record, requester, false, true);
+      return viewOf(record);
+    });
+  }
+
+  onEpochChange(listener: (chainId: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  // ---------------------------------------------------------------- parts
+
+  #step<T>(take: () => T): Promise<T> {
+    if (this.outage === 'away') return Promise.reject(new RedisUnavailableError('step', 'away'));
+    const result = take();
+    return this.outage === 'replies_lost'
+      ? Promise.reject(new RedisUnavailableError('step', 'the reply was lost'))
+      : Promise.resolve(result);
+  }
+}

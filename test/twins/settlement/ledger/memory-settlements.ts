@@ -1,0 +1,269 @@
+import type { Hex } from 'viem';
+import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
+import type { PaymentIdentity } from '../../../../src/protocol/payment/identity.js';
+import { inFlightKindOf } from '../../../../src/protocol/payment/payment-facts.js';
+import type { Reason } from '../../../../src/protocol/reasons.js';
+import {
+  isFinishedStage,
+  nextStage,
+  type SettlementEvent,
+  STATE_OF,
+} from '../../../../src/settlement/model/settlement-machine.js';
+import {
+  PLACE_MS,
+  sponsoringCell,
+  type SponsoringEvent,
+  sponsoringEvent,
+} from '../../../../src/settlement/model/sponsoring-machine.js';
+import type { InFlight } from '../../../../src/settlement/ledger/queries/in-flight.js';
+import type { Requester } from '../../../../src/settlement/ledger/requester.js';
+import {
+  type Claim,
+  type MadeSale,
+  type PayerRef,
+  type ToldWithdrawal,
+  UNSURE_MS,
+  WAITER_LIVES_MS,
+} from '../../../../src/settlement/ledger/settlement-store.js';
+import {
+  canWithdraw,
+  isEarly,
+  isOverUnpaid,
+  isSold,
+  isSoldTo,
+  type MemoryRecord,
+} from './memory-record.js';
+
+/** Ids of the claims of one authorization. */
+export type Index = Partial<Record<'live' | 'sold' | 'last', string>>;
+
+/** What is told to whoever listens for news: the same as the scripts publish. */
+export type MemoryNews = (id: string, kind: string, transaction?: Hex) => void;
+
+/** The claims of a ledger in memory, who has bought them, and how lanes move them. */
+export class MemorySettlements {
+  readonly #records = new Map<string, MemoryRecord>();
+  readonly #indexes = new Map<string, Index>();
+  /** How long signed payments had a place, by authorization, ms. */
+  readonly #placed = new Map<string, number>();
+  /** When the ledger went back last. */
+  epochAt = 0;
+
+  constructor(
+    private readonly now: () => number,
+    private readonly saleGraceMs: number,
+    private readonly tell: MemoryNews,
+  ) {}
+
+  add(record: MemoryRecord, index: Index): void {
+    this.#records.set(record.id, record);
+    this.#indexes.set(record.identity.authorizationId, index);
+  }
+
+  has(id: string): boolean {
+    return this.#records.has(id);
+  }
+
+  /** Those that can be sent, without those whose payer's own transaction comes first. */
+  get queued(): number {
+    return this.#waiting.filter((payment) => inFlightKindOf(payment) !== 'a').length;
+  }
+
+  /** Those whose payer's own transaction comes first; of one asset where it is given. */
+  sponsored(asset?: string): number {
+    return this.#waiting.filter(
+      (payment) => inFlightKindOf(payment) === 'a' && (asset ?? payment.asset) === payment.asset,
+    ).length;
+  }
+
+  get #waiting(): AcceptedPayment[] {
+    return [...this.#records.values()].flatMap(({ stage, payment }) =>
+      payment !== undefined && stage !== 'none' && STATE_OF[stage] === 'queued' ? [payment] : [],
+    );
+  }
+
+  /** Whether the payer's own transaction was waited for before, and did not come: see `PLACE_MS`. */
+  hadItsPlace({ authorizationId }: PaymentIdentity): boolean {
+    return (this.#placed.get(authorizationId) ?? 0) >= PLACE_MS;
+  }
+
+  clear(): void {
+    this.#records.clear();
+    this.#indexes.clear();
+  }
+
+  /** @param transaction - of an `allocated` or an inclusion. */
+  happens(id: string, event: SettlementEvent, transaction?: Hex, reason?: Reason): void {
+    const record = this.record(id);
+    if (record === undefined) throw new Error('no such record');
+    const isUnpaidEnd = event === 'finalized_unpaid_reverted';
+    if (isUnpaidEnd && record.isTold) {
+      this.happens(id, 'recollect');
+      return;
+    }
+    if (event === 'refused' && record.hashes.length > 0) throw new Error('it was sent');
+    this.#advance(record, event, reason);
+    if (transaction !== undefined && !record.hashes.includes(transaction)) {
+      record.hashes.push(transaction);
+    }
+    record.reason = reason;
+    const { stage } = record;
+    if (stage === 'attempt') {
+      this.news(record, 'sent', transaction);
+      record.includedAt = 0;
+    } else if (stage === 'included') {
+      record.includedAt ||= this.now();
+      record.isTold ||= record.isAsync;
+      this.news(record, 'included', transaction);
+    } else if (stage === 'finalized' || stage === 'foreign') {
+      record.isPaid = event !== 'used_by_other_unpaid';
+      record.includedAt ||= this.now();
+    }
+    if (isFinishedStage(record.stage)) this.#conclude(record);
+  }
+
+  idsOf(authorizationId: string): Index {
+    return this.#indexes.get(authorizationId) ?? {};
+  }
+
+  record(id: string | undefined): MemoryRecord | undefined {
+    return id === undefined ? undefined : this.#records.get(id);
+  }
+
+  #advance(record: MemoryRecord, event: SettlementEvent, reason?: Reason): void {
+    const next = nextStage(record.stage, event);
+    if (next === undefined) throw new Error(`${event} cannot happen in ${record.stage}`);
+    this.#sponsor(record, sponsoringEvent(event, reason));
+    record.stage = next;
+  }
+
+  #sponsor(record: MemoryRecord, event: SponsoringEvent): void {
+    if (record.payment === undefined || inFlightKindOf(record.payment) !== 'a') return;
+    const cell = sponsoringCell(record.approval, event);
+    if (cell === undefined) return;
+    record.approval = cell.next;
+    if (event === 'taken') record.placedAt = this.now();
+    const { authorizationId } = record.identity;
+    const hasPlace = record.stage === 'work';
+    const held = hasPlace && cell.marks.includes('time') ? this.now() - record.placedAt : 0;
+    const ms = cell.marks.includes('payment') ? PLACE_MS : held;
+    this.#placed.set(authorizationId, (this.#placed.get(authorizationId) ?? 0) + ms);
+  }
+
+  #conclude(record: MemoryRecord): void {
+    const index = { ...this.idsOf(record.identity.authorizationId) };
+    if (index.live === record.id) delete index.live;
+    if (record.hashes.length > 0 || record.isPaid) index.last = record.id;
+    record.isTold ||= record.isPaid && isSold(record);
+    if (!record.isPaid && !record.isTold) {
+      record.soldTo = '';
+      record.soldKey = '';
+    }
+    if (!record.isTold && index.sold === record.id) delete index.sold;
+    this.#indexes.set(record.identity.authorizationId, index);
+    this.news(record, record.isPaid ? 'finalized' : 'failed', record.hashes.at(-1));
+  }
+
+  withdraw(record: MemoryRecord, reason: Reason = 'settlement_not_sent'): void {
+    this.#advance(record, 'withdrawn');
+    record.reason = reason;
+    this.#conclude(record);
+  }
+
+  sell(record: MemoryRecord, requester: Requester, isAsync: boolean, isTold: boolean): void {
+    record.soldTo = requester.id;
+    record.soldKey = requester.keyTag;
+    record.isAsync ||= isAsync;
+    record.isTold = isTold;
+    const { authorizationId } = record.identity;
+    this.#indexes.set(authorizationId, { ...this.#indexes.get(authorizationId), sold: record.id });
+    this.news(record, 'sold');
+  }
+
+  /** As `restate` of the port. */
+  sellAgain({ ref, requester, isHandedOut }: MadeSale): boolean {
+    const record = this.record(ref.id);
+    if (record === undefined) return false;
+    if (isHandedOut && isOverUnpaid(record)) return true;
+    if (isSold(record)) return isSoldTo(record, requester);
+    this.sell(record, requester, isHandedOut, !isHandedOut);
+    return true;
+  }
+
+  /** As `restateWithdrawal` of the port. */
+  withdrawAgain({ ref, reason }: ToldWithdrawal): boolean {
+    const record = this.record(ref.id);
+    if (record === undefined || (isEarly(record) && isOverUnpaid(record))) return true;
+    if (!canWithdraw(record) || record.isTold) return false;
+    this.withdraw(record, reason);
+    return true;
+  }
+
+  open(record: MemoryRecord): void {
+    Object.assign(record, { soldTo: '', soldKey: '', isTold: false, isAsync: false });
+    const index = this.#indexes.get(record.identity.authorizationId);
+    if (index?.sold === record.id) delete index.sold;
+  }
+
+  queueAgain(id: string): void {
+    const record = this.record(id);
+    if (record === undefined) return;
+    Object.assign(record, { stage: 'ready', reason: undefined });
+    const { authorizationId } = record.identity;
+    this.#indexes.set(authorizationId, { ...this.idsOf(authorizationId), live: id });
+  }
+
+  living({ waiters }: MemoryRecord): number {
+    const since = this.now() - WAITER_LIVES_MS;
+    return [...waiters.values()].filter((at) => at > since).length;
+  }
+
+  isPastGrace({ includedAt }: MemoryRecord): boolean {
+    return includedAt > 0 && this.now() >= includedAt + this.saleGraceMs;
+  }
+
+  isEligible(record: MemoryRecord, { credentials }: Requester): boolean {
+    if (isEarly(record)) return true;
+    return this.isPastGrace(record) || credentials.some((one) => record.eligible.has(one));
+  }
+
+  /** Whether the ledger may have lost that bytes were signed for its authorization. */
+  isUnsure({ claimedAt }: MemoryRecord): boolean {
+    return this.epochAt > 0 && claimedAt < this.epochAt + UNSURE_MS;
+  }
+
+  /** Whether it is older than the ledger's last going back, and that was less than `ms` ago. */
+  isJustBack({ claimedAt }: MemoryRecord, ms: number): boolean {
+    return claimedAt < this.epochAt && this.now() - this.epochAt < ms;
+  }
+
+  inFlight(identity: PaymentIdentity, { asset, payer }: PayerRef): InFlight {
+    const others = [...this.#records.values()].flatMap(({ stage, payment, identity: own }) => {
+      const isReserved = !isFinishedStage(stage) && stage !== 'included';
+      const isOther = own.authorizationId !== identity.authorizationId;
+      const isOfPayer = payment?.authorization.from === payer && payment.asset === asset;
+      return isReserved && isOther && isOfPayer ? [payment] : [];
+    });
+    const sum = (payments: readonly AcceptedPayment[]): bigint =>
+      payments.reduce((total, { amount }) => total + amount, 0n);
+    return {
+      balanceNeeded: sum(others),
+      allowanceNeeded: sum(others.filter((one) => inFlightKindOf(one) === 'p')),
+      hasSponsoredPermit: others.some((one) => inFlightKindOf(one) === 's'),
+    };
+  }
+
+  /** Whether another payment of this payer is in flight whose payer's own transaction comes first. */
+  hasOwnTransaction({ payment: { chainId, authorization } }: Pick<Claim, 'payment'>): boolean {
+    return [...this.#records.values()].some(({ stage, payment }) => {
+      const isReserved = !isFinishedStage(stage) && stage !== 'included';
+      const isOfPayer =
+        payment?.chainId === chainId && payment.authorization.from === authorization.from;
+      return isReserved && isOfPayer && inFlightKindOf(payment) === 'a';
+    });
+  }
+
+  news({ id }: MemoryRecord, kind: string, transaction?: Hex): void {
+    this.tell(id, kind, transaction);
+  }
+}

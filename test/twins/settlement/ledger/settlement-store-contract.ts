@@ -1,0 +1,632 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Address, Hex } from 'viem';
+import { boundPaymentOf } from '../../../../src/facilitator/settle/key-binding.js';
+import type { PayerTransaction } from '../../../../src/protocol/evm/payer-transaction.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+  aPermit2Authorization,
+} from '../../../builders/protocol/payment/accepted-payment.js';
+import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
+import { type PaymentIdentity, termsOf } from '../../../../src/protocol/payment/identity.js';
+import type { Reason } from '../../../../src/protocol/reasons.js';
+import {
+  anAcceptedUpto,
+  anUptoAuthorization,
+} from '../../../builders/protocol/schemes/upto/upto.js';
+import { credentialsOf, type Requester } from '../../../../src/settlement/ledger/requester.js';
+import {
+  type ClaimRef,
+  type ClaimResult,
+  RESTATE_MS,
+  type SettlementStore,
+  UNSURE_MS,
+} from '../../../../src/settlement/ledger/settlement-store.js';
+
+/** A store, and what lanes and time do to it. */
+export interface StoreWorld {
+  readonly store: SettlementStore;
+  pass(ms: number): Promise<void>;
+  broadcast(ref: ClaimRef, transaction: Hex): Promise<void>;
+  include(ref: ClaimRef): Promise<void>;
+  replaceBlock(ref: ClaimRef): Promise<void>;
+  finalize(ref: ClaimRef): Promise<void>;
+  revert(ref: ClaimRef): Promise<void>;
+  /** Before anything was signed. */
+  refuse(ref: ClaimRef, reason: Reason): Promise<void>;
+  /** The ledger went back, so many milliseconds ago, and lost that this claim was sold; all else is as much older. */
+  goBackBeforeSale(ref: ClaimRef, agoMs?: number): Promise<void>;
+}
+
+/** Milliseconds after the inclusion from which on everybody may have the sale, in every world. */
+export const CONTRACT_GRACE_MS = 600;
+export const CHAIN_ID = 31_337;
+const PAYER: Hex = `0x${'1c'.repeat(20)}`;
+const TX: Hex = `0x${'5f'.repeat(32)}`;
+
+let payments = 0;
+let requesters = 0;
+
+/** A payment nobody has seen. */
+export function aPayment(overrides: { value?: bigint } = {}): {
+  payment: AcceptedPayment;
+  identity: PaymentIdentity;
+} {
+  payments += 1;
+  return paymentOf(payments, overrides.value ?? 1000n);
+}
+
+function paymentOf(nonce: number, value: bigint): ReturnType<typeof aPayment> {
+  const authorization = anEip3009Authorization({
+    value,
+    nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
+  });
+  const payment = anAcceptedPayment({ chainId: CHAIN_ID, amount: value, authorization });
+  const terms = termsOf(payment.chainId, payment.asset, authorization);
+  return { payment, identity: { ...terms, signedTag: `signed-${nonce}` } };
+}
+
+/** A payment by Permit2 of a payer of this moment's tests alone, with or without its own approval. */
+function anApprovedPayment(
+  overrides: Partial<AcceptedPayment> = {},
+  bringsApproval = true,
+): ReturnType<typeof aPayment> {
+  payments += 1;
+  const sponsoredApproval: PayerTransaction = {
+    raw: '0x02',
+    hash: `0x${'03'.repeat(32)}`,
+    accountNonce: 7,
+    gas: 70_000n,
+    maxFeePerGas: 1n,
+  };
+  const authorization = aPermit2Authorization({
+    nonce: BigInt(payments),
+    ...(bringsApproval && { sponsoredApproval }),
+  });
+  const payment = anAcceptedPayment({ chainId: CHAIN_ID, authorization, ...overrides });
+  const terms = termsOf(payment.chainId, payment.asset, authorization);
+  return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };
+}
+
+/** The same payment of another payer, whatever the number at home in one place. */
+function ofPayer(n: number, made: ReturnType<typeof aPayment>): ReturnType<typeof aPayment> {
+  const from: Address = `0x${n.toString(16).padStart(38, 'd')}c1`;
+  const payment = { ...made.payment, authorization: { ...made.payment.authorization, from } };
+  const terms = termsOf(payment.chainId, payment.asset, payment.authorization);
+  return { payment, identity: { ...terms, signedTag: made.identity.signedTag } };
+}
+
+export function aRequester({
+  address = `192.0.2.${requesters % 250}`,
+  keyTag = '',
+  apiKeyId,
+}: { address?: string; keyTag?: string; apiKeyId?: string } = {}): Requester {
+  requesters += 1;
+  return {
+    id: `process${process.pid}.${requesters}`,
+    keyTag,
+    credentials: credentialsOf({ keyTag, apiKeyId, address }),
+    arrivedAt: Date.now(),
+  };
+}
+
+/** What every {@link SettlementStore} does. */
+export function describeSettlementStore(name: string, open: () => Promise<StoreWorld>): void {
+  describe(name, () => {
+    let world: StoreWorld;
+    let store: SettlementStore;
+
+    beforeEach(async () => {
+      world = await open();
+      ({ store } = world);
+    });
+
+    const claim = (
+      requester: Requester,
+      made: ReturnType<typeof aPayment>,
+      isHandedOut = false,
+    ): Promise<ClaimResult> =>
+      store.claim(requester, {
+        ...made,
+        means: { balance: 10n ** 24n, allowance: 10n ** 24n },
+        isHandedOut,
+      });
+
+    async function claimed(
+      requester: Requester,
+      made = aPayment(),
+      isHandedOut = false,
+    ): Promise<ClaimRef> {
+      const result = await claim(requester, made, isHandedOut);
+      if (result.kind !== 'claimed') throw new Error(result.kind);
+      return { chainId: CHAIN_ID, id: result.id };
+    }
+
+    const look = ({ identity, payment }: ReturnType<typeof aPayment>) =>
+      store.look(identity, { ...payment, payer: payment.authorization.from });
+
+    async function included(requester: Requester, made = aPayment()): Promise<ClaimRef> {
+      const ref = await claimed(requester, made);
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      return ref;
+    }
+
+    it('knows nothing of a payment nobody claimed', async () => {
+      expect(await look(aPayment())).toMatchObject({ known: undefined, isWaitedFor: false });
+    });
+
+    it('claims once: the same requester has the same claim again, another finds it known', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await claimed(first, made);
+      expect(await claimed(first, made)).toEqual(ref);
+      expect((await claim(second, made)).kind).toBe('known');
+      expect(await look(made)).toMatchObject({
+        isWaitedFor: true,
+        known: { id: ref.id, state: 'queued', sale: { state: 'open' }, ...tags(made) },
+      });
+    });
+
+    it('counts what a payer has in flight, without the payment itself', async () => {
+      const [one, other] = [aPayment(), aPayment()];
+      await claimed(aRequester(), one);
+      const { inFlight } = await look(one);
+      const { inFlight: ofOther } = await look(other);
+      expect(ofOther.balanceNeeded - inFlight.balanceNeeded).toBe(1000n);
+    });
+
+    it('lets one payment of a payer at a time wait for its own transaction, whatever the token', async () => {
+      const [one, other, direct] = [
+        anApprovedPayment(),
+        anApprovedPayment({ asset: `0x${'77'.repeat(20)}` }),
+        anApprovedPayment({}, false),
+      ];
+      const requester = aRequester();
+      const ref = await claimed(requester, one);
+      expect((await claim(requester, one)).kind).toBe('claimed');
+      expect((await claim(aRequester(), other)).kind).toBe('permit_in_flight');
+      expect((await claim(aRequester(), direct)).kind).toBe('claimed');
+      await world.broadcast(ref, TX);
+      expect((await claim(aRequester(), other)).kind).toBe('permit_in_flight');
+      await world.include(ref);
+      const next = await claim(aRequester(), other);
+      if (next.kind !== 'claimed') throw new Error(next.kind);
+      // One that comes to nothing makes room as well.
+      await world.refuse({ chainId: CHAIN_ID, id: next.id }, 'erc20_approval_broadcast_failed');
+      expect((await claim(aRequester(), anApprovedPayment())).kind).toBe('claimed');
+    });
+
+    it('keeps what waits for a place out of the queue of payments, and shares that by asset', async () => {
+      const [asset, other]: Address[] = [`0x${'7a'.repeat(20)}`, `0x${'7b'.repeat(20)}`];
+      const ask = (n: number, of = asset) =>
+        claim(aRequester(), ofPayer(n, anApprovedPayment(of && { asset: of })));
+      const queued = async (): Promise<number> => {
+        const plain = await claim(aRequester(), aPayment());
+        return plain.kind === 'claimed' ? plain.queued : -1;
+      };
+      const before = await queued();
+      expect((await ask(0, other)).kind).toBe('claimed');
+      let asked = 1;
+      while ((await ask(asked)).kind === 'claimed') asked += 1;
+      // A quarter of the quarter of the queue, with a thousand in all.
+      expect(asked - 1).toBeLessThanOrEqual(63);
+      expect((await ask(1000)).kind).toBe('queue_full');
+      expect((await ask(1001, other)).kind).toBe('claimed');
+      expect(await queued()).toBe(before + 1);
+    });
+
+    it('gives no place again to a signed payment whose approval did not come', async () => {
+      const made = ofPayer(2000, anApprovedPayment());
+      const reasons: readonly Reason[] = ['no_gas', 'erc20_approval_broadcast_failed'];
+      for (const reason of reasons) {
+        // What the operator was short of is not held against it.
+        const ref = await claimed(aRequester(), made);
+        await world.refuse(ref, reason);
+      }
+      expect((await claim(aRequester(), made)).kind).toBe('had_its_place');
+      const another = ofPayer(2000, anApprovedPayment());
+      expect((await claim(aRequester(), another)).kind).toBe('claimed');
+    });
+
+    it('sells to one: the first that redeems', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ref = await claimed(first);
+      await store.join(ref, second);
+      await world.broadcast(ref, TX);
+      expect((await store.redeem(ref, first, 'included')).kind).toBe('unpaid');
+      await world.include(ref);
+      expect((await store.redeem(ref, second, 'finalized')).kind).toBe('unpaid');
+      const sold = await store.redeem(ref, second, 'included');
+      expect(sold).toMatchObject({ kind: 'sold', view: { transaction: TX, isPaid: true } });
+      expect((await store.redeem(ref, first, 'included')).kind).toBe('lost');
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
+      expect((await store.join(ref, first)).kind).toBe('outsider');
+    });
+
+    it('takes a sale back from its own requester alone', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ref = await included(first);
+      await store.redeem(ref, first, 'included');
+      expect(await store.takeBack(ref, second)).toBe(false);
+      expect(await store.takeBack(ref, first)).toBe(true);
+      expect(await store.takeBack(ref, first)).toBe(false);
+    });
+
+    it('does not take back what a second requester of the same key was told', async () => {
+      const [first, second] = [aRequester({ keyTag: 'k1' }), aRequester({ keyTag: 'k1' })];
+      const ref = await included(first);
+      expect((await store.redeem(ref, first, 'included')).kind).toBe('sold');
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
+      expect(await store.takeBack(ref, first)).toBe(false);
+    });
+
+    it('a copier who asks after the broadcast waits for the grace', async () => {
+      const seller = aRequester({ address: '198.51.100.1' });
+      const copier = aRequester({ address: '203.0.113.66', keyTag: 'copier' });
+      const ref = await claimed(seller);
+      await world.broadcast(ref, TX);
+      expect((await store.join(ref, copier)).kind).toBe('waiting');
+      await world.include(ref);
+      expect((await store.redeem(ref, copier, 'included')).kind).toBe('not_eligible');
+      await world.pass(CONTRACT_GRACE_MS);
+      expect((await store.redeem(ref, copier, 'included')).kind).toBe('sold');
+    });
+
+    it.each([
+      ['address', { address: '198.51.100.7' }],
+      ['API key', { apiKeyId: 'seller-1' }],
+    ])('a later requester with the same %s may have the sale', async (_, marks) => {
+      const early = aRequester({ address: '198.51.100.8', ...marks });
+      const late = aRequester({ address: '203.0.113.9', ...marks });
+      const ref = await claimed(early);
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      expect((await store.redeem(ref, late, 'included')).kind).toBe('sold');
+    });
+
+    it('a bound key is never overtaken; after the grace others hear that it is for another', async () => {
+      const [holder, again] = [aRequester({ keyTag: 'k2' }), aRequester({ keyTag: 'k2' })];
+      const other = aRequester();
+      const ref = await claimed(holder);
+      await store.join(ref, other);
+      await world.broadcast(ref, TX);
+      await store.leave(ref, holder, 'closed', undefined);
+      await world.include(ref);
+      expect((await store.redeem(ref, other, 'included')).kind).toBe('not_eligible');
+      await world.pass(CONTRACT_GRACE_MS);
+      expect((await store.redeem(ref, other, 'included')).kind).toBe('lost');
+      expect((await store.redeem(ref, again, 'included')).kind).toBe('sold');
+    });
+
+    it('withdraws when the time of one is up and nothing was signed, and tells all alike', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await claimed(first, made);
+      await store.join(ref, second);
+      expect((await store.leave(ref, second, 'closed', undefined)).kind).toBe('left');
+      await store.join(ref, second);
+      expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('withdrawn');
+      expect(await store.join(ref, second)).toMatchObject({
+        view: { state: 'withdrawn', reason: 'settlement_not_sent' },
+      });
+      expect((await look(made)).known).toBeUndefined();
+    });
+
+    it('withdraws when the last one hangs up, but not what is sent or known to be sent', async () => {
+      const first = aRequester();
+      const ref = await claimed(first);
+      expect((await store.leave(ref, first, 'closed', undefined)).kind).toBe('withdrawn');
+      const second = await claimed(first, aPayment());
+      await world.broadcast(second, TX);
+      expect((await store.leave(second, first, 'timeout', undefined)).kind).toBe('left');
+      const third = await claimed(first, aPayment());
+      const left = await store.leave(third, first, 'timeout', TX);
+      expect(left).toMatchObject({ kind: 'left', view: { transaction: TX } });
+    });
+
+    it('a refusal is heard by all who wait, and leaves the authorization free', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await claimed(first, made);
+      await store.join(ref, second);
+      await world.refuse(ref, 'invalid_exact_evm_insufficient_balance');
+      for (const requester of [first, second]) {
+        expect(await store.join(ref, requester)).toMatchObject({
+          view: { state: 'withdrawn', reason: 'invalid_exact_evm_insufficient_balance' },
+        });
+      }
+      expect((await look(made)).known).toBeUndefined();
+      expect((await claim(second, made)).kind).toBe('claimed');
+    });
+
+    it('a failed 202 keeps its own outcome when another order takes the authorization', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await claimed(first, made, true);
+      expect(await look(made)).toMatchObject({ known: { sale: { state: 'sold' }, isAsync: true } });
+      await world.broadcast(ref, TX);
+      await world.revert(ref);
+      const again = await claimed(second, made);
+      expect(again.id).not.toBe(ref.id);
+      await world.broadcast(again, TX);
+      await world.include(again);
+      expect((await store.redeem(again, second, 'included')).kind).toBe('sold');
+      expect(await store.join(ref, second)).toMatchObject({
+        view: { id: ref.id, state: 'reverted', isPaid: false },
+      });
+    });
+
+    it('told stays told: a success that a reorg takes back is collected again, and nobody else hears it', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await included(first, made);
+      await store.redeem(ref, first, 'included');
+      await world.replaceBlock(ref);
+      await world.revert(ref);
+      expect(await look(made)).toMatchObject({
+        known: { id: ref.id, state: 'queued', sale: { state: 'sold' } },
+      });
+      expect((await claim(second, made)).kind).toBe('known');
+      expect((await store.join(ref, second)).kind).toBe('outsider');
+      expect((await store.leave(ref, second, 'timeout', undefined)).kind).toBe('left');
+    });
+
+    it('a 202 that hung up is free again', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await claimed(first, made, true);
+      await store.leave(ref, first, 'closed', undefined);
+      expect(await store.takeBack(ref, first)).toBe(true);
+      expect((await claim(second, made)).kind).toBe('claimed');
+    });
+
+    it('hands a claim that is under way out to one by 202', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ref = await claimed(first);
+      expect((await store.redeem(ref, second, 'async')).kind).toBe('sold');
+      expect((await store.redeem(ref, first, 'async')).kind).toBe('lost');
+      expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('left');
+    });
+
+    it('hands nothing out by 202 of a claim that was withdrawn meanwhile', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ref = await claimed(first);
+      expect((await store.leave(ref, first, 'closed', undefined)).kind).toBe('withdrawn');
+      expect((await store.redeem(ref, second, 'async')).kind).toBe('over');
+    });
+
+    it('lets no more than 64 living requesters wait', async () => {
+      const ref = await claimed(aRequester());
+      for (let count = 1; count < 64; count += 1) {
+        expect((await store.join(ref, aRequester())).kind).toBe('waiting');
+      }
+      expect((await store.join(ref, aRequester())).kind).toBe('too_many');
+    });
+
+    it('a waiter that shows no life for five seconds is not waited for', async () => {
+      const made = aPayment();
+      await claimed(aRequester(), made);
+      await world.pass(5100);
+      expect((await look(made)).isWaitedFor).toBe(false);
+    });
+
+    it('binds an idempotency key to one payment', async () => {
+      const [first, second] = [aRequester({ keyTag: `key-${Date.now()}` }), aRequester()];
+      const same = { ...second, keyTag: first.keyTag };
+      const [made, other] = [aPayment(), aPayment()];
+      const payment = boundPaymentOf(CHAIN_ID, made.identity);
+      expect((await store.bind(first, payment)).kind).toBe('bound');
+      expect((await store.bind(same, payment)).kind).toBe('bound');
+      const conflict = await store.bind(same, boundPaymentOf(CHAIN_ID, other.identity));
+      expect(conflict).toMatchObject({ kind: 'other', binding: payment });
+      // Only who has bound it gives it up.
+      await store.unbind(same, payment);
+      expect(await store.bindingOf(first.keyTag)).toMatchObject(payment);
+      await store.unbind(first, payment);
+      expect(await store.bindingOf(first.keyTag)).toBeUndefined();
+    });
+
+    it('hands an abandoned idempotency key over, to one', async () => {
+      const first = aRequester({ keyTag: `left-${Date.now()}` });
+      const [second, third] = [aRequester(), aRequester()].map((one) => ({
+        ...one,
+        keyTag: first.keyTag,
+      }));
+      if (second === undefined || third === undefined) throw new Error('two requesters');
+      await store.bind(first, boundPaymentOf(CHAIN_ID, aPayment().identity));
+      const left = await store.bindingOf(first.keyTag);
+      if (left === undefined) throw new Error('it is bound');
+      const next = boundPaymentOf(CHAIN_ID, aPayment().identity);
+      expect(await store.takeOver(second, next, left)).toBe(true);
+      expect(await store.takeOver(third, next, left)).toBe(false);
+    });
+
+    it('is told again what was sold when the ledger went back, before anybody else is', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ref = await claimed(first);
+      await store.join(ref, second);
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      await store.redeem(ref, first, 'included');
+      await world.goBackBeforeSale(ref);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
+      expect(await store.restate({ ref, requester: first, isHandedOut: false })).toBe(true);
+      expect(await store.restate({ ref, requester: second, isHandedOut: false })).toBe(false);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
+    });
+
+    it('sells nothing older before every process that lived has said again what it told', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const [late, other] = [`late${first.id}`, `other${first.id}`];
+      const speak = (processId: string, hasSaid: boolean) =>
+        store.speak(CHAIN_ID, processId, () => hasSaid);
+      await Promise.all([speak(late, true), speak(other, true)]);
+      const ref = await claimed(first);
+      await store.join(ref, second);
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      await store.redeem(ref, first, 'included');
+      // Longer ago than what is waited for in any case.
+      await world.goBackBeforeSale(ref, 2 * RESTATE_MS);
+      await speak(other, true);
+      await speak(late, false);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
+      expect(await store.restate({ ref, requester: first, isHandedOut: false })).toBe(true);
+      await speak(late, true);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
+    });
+
+    it('is not told again of a 202 whose claim has ended unpaid', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const over = await claimed(first, made, true);
+      await world.refuse(over, 'invalid_exact_evm_insufficient_balance');
+      const live = await claimed(second, made, true);
+      const sale = { ref: over, requester: first, isHandedOut: true };
+      expect(await store.restate(sale)).toBe(true);
+      expect(await look(made)).toMatchObject({ known: { id: live.id } });
+    });
+
+    it('withdraws again what was told withdrawn when the ledger went back, and lets it be claimed anew', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const ref = await claimed(first, made);
+      await store.join(ref, second);
+      await world.pass(5);
+      await world.goBackBeforeSale(ref);
+      const told = { ref, reason: 'settlement_not_sent' } as const;
+      expect(await store.restateWithdrawal(told)).toBe(true);
+      expect(await store.restateWithdrawal(told)).toBe(true);
+      expect(await store.join(ref, second)).toMatchObject({
+        view: { state: 'withdrawn', reason: 'settlement_not_sent', transaction: undefined },
+      });
+      const again = await claimed(second, made);
+      expect(again.id).not.toBe(ref.id);
+      expect(await look(made)).toMatchObject({ known: { id: again.id, state: 'queued' } });
+    });
+
+    it('does not withdraw again what was signed since, what is handed out, or what it does not know', async () => {
+      const [first, reason] = [aRequester(), 'settlement_not_sent' as const];
+      const [sent, handedOut] = [await claimed(first), await claimed(first, aPayment(), true)];
+      await world.broadcast(sent, TX);
+      await world.goBackBeforeSale(sent);
+      expect(await store.restateWithdrawal({ ref: sent, reason })).toBe(false);
+      expect(await store.restateWithdrawal({ ref: handedOut, reason })).toBe(false);
+      expect((await store.join(sent, first)).kind).not.toBe('gone');
+      const unknown = { ...sent, id: `${sent.id.slice(0, -1)}_` };
+      expect(await store.restateWithdrawal({ ref: unknown, reason })).toBe(true);
+    });
+
+    it('does not withdraw again what somebody was told success of, and calls nothing sent that has ended', async () => {
+      const [first, reason] = [aRequester(), 'settlement_not_sent' as const];
+      const sold = await claimed(first);
+      await world.goBackBeforeSale(sold);
+      expect(await store.restate({ ref: sold, requester: first, isHandedOut: false })).toBe(true);
+      expect(await store.restateWithdrawal({ ref: sold, reason })).toBe(false);
+      const refused = await claimed(first);
+      await world.refuse(refused, 'invalid_exact_evm_insufficient_balance');
+      expect(await store.restateWithdrawal({ ref: refused, reason })).toBe(true);
+      expect(await store.join(refused, first)).toMatchObject({
+        view: { state: 'withdrawn', reason: 'invalid_exact_evm_insufficient_balance' },
+      });
+    });
+
+    it('withdraws nothing older while the ledger went back a moment ago', async () => {
+      const first = aRequester();
+      const ref = await claimed(first);
+      await world.pass(5);
+      await world.goBackBeforeSale(ref);
+      expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('unsure');
+    });
+
+    it('withdraws nothing older however long ago the ledger went back', async () => {
+      const first = aRequester();
+      const ref = await claimed(first);
+      await world.pass(5);
+      await world.goBackBeforeSale(ref, 2 * UNSURE_MS);
+      expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('unsure');
+      const later = await claimed(first);
+      expect((await store.leave(later, first, 'timeout', undefined)).kind).toBe('withdrawn');
+    });
+
+    it('withdraws nothing that was claimed soon after the ledger went back', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      await world.goBackBeforeSale(await claimed(first));
+      const ref = await claimed(second);
+      expect((await store.leave(ref, second, 'timeout', undefined)).kind).toBe('unsure');
+    });
+
+    it('adopts a payment of ours that the ledger lost, for one requester', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const { payment, identity } = made;
+      const lost = { ...store.refOf(payment, identity, first), identity };
+      const adoption = { ...lost, transaction: TX, blockNumber: 7n, blockHash: TX };
+      const adopted = await store.adopt(first, { ...adoption, logIndex: 0 });
+      expect(adopted).toMatchObject({ state: 'finalized', isPaid: true, transaction: TX });
+      const other = { ...adoption, ...store.refOf(payment, identity, second), logIndex: 0 };
+      expect(await store.adopt(second, other)).toBeUndefined();
+      expect((await claim(second, made)).kind).toBe('known');
+    });
+
+    describe('where less than what was signed may be settled', () => {
+      it('keeps the amount that the first settle bound, also when it is finished', async () => {
+        const made = anUpto(400n);
+        const ref = await claimed(aRequester(), made);
+        expect(await look(made)).toMatchObject({ known: { settledAmount: 400n } });
+        expect((await claim(aRequester(), anUptoAgain(made, 500n))).kind).toBe('known');
+        await world.broadcast(ref, TX);
+        await world.include(ref);
+        await world.finalize(ref);
+        expect(await look(made)).toMatchObject({
+          known: { state: 'finalized', settledAmount: 400n },
+        });
+        expect((await look(aPayment())).known?.settledAmount).toBeUndefined();
+      });
+
+      it('settles nothing at once: paid without a transaction, sold once, never claimed again', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), anUpto(0n)];
+        const ref = await claimed(first, made);
+        expect(await claimed(first, made)).toEqual(ref);
+        expect(await look(made)).toMatchObject({
+          known: { state: 'finalized', isPaid: true, transaction: undefined, settledAmount: 0n },
+        });
+        expect((await store.redeem(ref, first, 'finalized')).kind).toBe('sold');
+        expect((await store.redeem(ref, second, 'finalized')).kind).toBe('lost');
+        expect((await claim(second, anUptoAgain(made, 400n))).kind).toBe('known');
+      });
+
+      it('gives what was settled for nothing to another one when its answer did not arrive', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), anUpto(0n)];
+        const ref = await claimed(first, made);
+        await store.redeem(ref, first, 'included');
+        expect(await store.takeBack(ref, first)).toBe(true);
+        expect((await claim(second, anUptoAgain(made, 400n))).kind).toBe('known');
+        expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
+      });
+
+      it('hands it out by a 202, as paid', async () => {
+        const [first, made] = [aRequester(), anUpto(0n)];
+        await claimed(first, made, true);
+        expect(await look(made)).toMatchObject({
+          known: { isPaid: true, sale: { state: 'sold', requester: first.id } },
+        });
+      });
+    });
+  });
+}
+
+/** A payment of at most what was signed, nobody has seen. @param amount - that is settled. */
+export function anUpto(
+  amount: bigint,
+  overrides: Parameters<typeof anUptoAuthorization>[0] = {},
+): ReturnType<typeof aPayment> {
+  payments += 1;
+  // Its payer is at home where the lane that it names is.
+  const terms = { nonce: BigInt(payments), from: PAYER, ...overrides };
+  const authorization = anUptoAuthorization(terms);
+  const payment = anAcceptedUpto({ chainId: CHAIN_ID, amount, authorization });
+  const identity = termsOf(payment.chainId, payment.asset, authorization);
+  return { payment, identity: { ...identity, signedTag: `signed-${payments}` } };
+}
+
+/** The same authorization for another amount. */
+function anUptoAgain(made: ReturnType<typeof aPayment>, amount: bigint) {
+  return { ...made, payment: { ...made.payment, amount } };
+}
+
+function tags({ identity }: ReturnType<typeof aPayment>) {
+  return { termsTag: identity.termsTag, signedTag: identity.signedTag };
+}
