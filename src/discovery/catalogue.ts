@@ -123,13 +123,13 @@ export interface CatalogueReader {
   /** Up to a thousand; more are not counted. */
   count(filter: CatalogueFilter): Promise<number>;
 
-  /** Those that fit best come first. */
+  /** Those that fit best come first. `unreadable`: the text has no words, or more signs than can be read. */
   search(
     filter: CatalogueFilter,
     text: string,
     start: { readonly offset: number },
     most: number,
-  ): Promise<FoundEntries>;
+  ): Promise<FoundEntries | 'unreadable'>;
 
   /** What is known of a resource, by its URL or by one that its template stands for. */
   standings(

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Discovery } from '../../src/discovery/asking/discovery.js';
-import { catalogueContract } from '../twins/discovery/catalogue-contract.js';
-import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../builders/discovery/lesson.js';
+import type { CatalogueFilter } from '../../src/discovery/catalogue.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
 import { standingRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
+import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../builders/discovery/lesson.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { freshDatabase } from '../support/fresh-database.js';
+import { catalogueContract } from '../twins/discovery/catalogue-contract.js';
 
 const database = freshDatabase();
 
@@ -28,13 +29,17 @@ catalogueContract('in PostgreSQL', (entriesPerPayee) =>
 );
 
 describe('a catalogue in PostgreSQL', () => {
-  const search = (text: string) =>
-    new PostgresCatalogueReader(database.current.db).search(
-      { since: new Date(0) },
-      text,
-      { offset: 0 },
-      9,
-    );
+  const search = async (
+    text: string,
+    filter: Partial<CatalogueFilter> = {},
+    offset = 0,
+    most = 9,
+  ) => {
+    const reader = new PostgresCatalogueReader(database.current.db);
+    const found = await reader.search({ since: new Date(0), ...filter }, text, { offset }, most);
+    if (found === 'unreadable') throw new Error('not a question');
+    return found;
+  };
   const writer = () => new PostgresCatalogue(database.current.db, { entriesPerPayee: 9 });
 
   it('finds words that are not spelled alike, where it has pg_trgm', async () => {
@@ -42,7 +47,6 @@ describe('a catalogue in PostgreSQL', () => {
     const { entries, method } = await search('wether');
     expect([entries.length, method]).toEqual([1, 'text+trigram']);
     expect((await search(`'; drop table x402.catalogue_entries; --`)).entries).toEqual([]);
-    expect((await search('!!! & | <->')).entries).toEqual([]);
   });
 
   it('finds what has all words before what is spelled alike, and that before what has half of them', async () => {
@@ -79,9 +83,7 @@ describe('a catalogue in PostgreSQL', () => {
       aLesson({ ...tool, description: 'a tool' }),
       aLesson({ description: 'Weather of every city' }, { payTo: OTHER_PAYEE }),
     ]);
-    const reader = new PostgresCatalogueReader(database.current.db);
-    const filter = { since: new Date(0), type: 'mcp' } as const;
-    const { entries } = await reader.search(filter, 'wether', { offset: 0 }, 9);
+    const { entries } = await search('wether', { type: 'mcp' });
     expect(entries.map(({ listing }) => listing.description)).toEqual(['a tool']);
   });
 
@@ -103,10 +105,9 @@ describe('a catalogue in PostgreSQL', () => {
   it('finds of a word that all have those of the highest score', async () => {
     await writer().learn([aLesson({ description: 'an api' })]);
     await copy(1200);
-    const reader = new PostgresCatalogueReader(database.current.db);
-    const { entries } = await reader.search({ since: new Date(0) }, 'api', { offset: 0 }, 3);
+    const { entries } = await search('api', {}, 0, 3);
     expect(entries.map(({ position }) => position.score)).toEqual([1200, 1199, 1198]);
-    const further = await reader.search({ since: new Date(0) }, 'api', { offset: 3 }, 2);
+    const further = await search('api', {}, 3, 2);
     expect(further.entries.map(({ position }) => position.score)).toEqual([1197, 1196]);
   });
 

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ArchiveError } from '../../history/archive.js';
-import type { CatalogueReader } from '../catalogue.js';
 import {
   aLesson,
   aPaid,
@@ -11,6 +9,8 @@ import {
   TOKEN,
 } from '../../../test/builders/discovery/lesson.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
+import { ArchiveError } from '../../history/archive.js';
+import type { CatalogueReader } from '../catalogue.js';
 import { Discovery } from './discovery.js';
 
 const DAY_MS = 86_400_000;
@@ -203,8 +203,17 @@ describe('the catalogue, asked', () => {
       pagination: { limit: 1, cursor: null },
     });
     expect((await discovery.search({}, 2))['resources']).toHaveLength(3);
-    for (const query of [{ query: 'x'.repeat(401) }, { query: 'a\0b' }, { cursor: 'bzk5OTk5' }]) {
-      await expect(discovery.search(query, 2)).rejects.toThrow(/query|cursor/);
+    for (const query of [
+      { query: 'x'.repeat(401) },
+      { query: 'a\0b' },
+      { query: 'a\ud800' },
+      { query: '-'.repeat(40) },
+      { cursor: 'bzk5OTk5' },
+    ]) {
+      await expect(discovery.search(query, 2)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringMatching(/^(query|cursor): /),
+      });
     }
   });
 

@@ -1,9 +1,16 @@
 import type { Address } from 'viem';
 import { ArchiveError } from '../../history/archive.js';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { invalidQuery } from '../../platform/http/read-query.js';
 import { readResourceUrl } from '../../protocol/listing/resource-url.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { CatalogueEntry, CatalogueFilter, CatalogueReader, Standing } from '../catalogue.js';
+import type {
+  CatalogueEntry,
+  CatalogueFilter,
+  CatalogueReader,
+  FoundEntries,
+  Standing,
+} from '../catalogue.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
 import { itemOf } from './item.js';
 import {
@@ -36,6 +43,9 @@ interface Page {
   readonly total: number;
   readonly nextCursor: string | undefined;
 }
+
+/** Of a text that is to be searched for. */
+export const UNREADABLE = 'has no words, or more signs than can be read';
 
 const NOTHING: Page = { entries: [], total: 0, nextCursor: undefined };
 
@@ -73,7 +83,9 @@ export class Discovery {
     const asked = readSearch(query);
     const { text, limit, start } = asked;
     // Without words it is a list, the newest first.
-    const { entries, method } = await this.#found(asked, version);
+    const found = await this.#found(asked, version);
+    if (found === 'unreadable') throw invalidQuery(`query: ${UNREADABLE}.`);
+    const { entries, method } = found;
     const next = entries.length > limit ? offsetCursorOf(start.offset + limit) : undefined;
     return {
       x402Version: version,
@@ -97,7 +109,10 @@ export class Discovery {
     return standing(resource, isListed ? 'listed' : (found[0]?.code ?? 'unknown'), found);
   }
 
-  async #found({ filter, text, limit, start }: AskedSearch, version: AskedVersion) {
+  async #found(
+    { filter, text, limit, start }: AskedSearch,
+    version: AskedVersion,
+  ): Promise<FoundEntries | 'unreadable'> {
     const { reader } = this.parts;
     if (reader === undefined || filter === undefined) return { entries: [], method: 'text' };
     const whole = this.#filterOf(filter, version);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { CodedError } from '../../platform/http/coded-error.js';
 import { invalidQuery } from '../../platform/http/read-query.js';
 import { BAZAAR } from '../../protocol/listing/read-declaration.js';
+import { isText } from '../../protocol/listing/seller-words.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { isSchemeName } from '../../protocol/schemes/registry.js';
@@ -66,7 +67,7 @@ const SEARCH = z.object({
   query: z
     .string(TEXT)
     .max(QUERY_MAX, `must be at most ${QUERY_MAX} characters`)
-    .refine((text) => !text.includes('\0'), 'must be text')
+    .refine(isText, 'must be text')
     .default(''),
   limit: limit(20),
   cursor: z.string(TEXT).max(200, 'must be a cursor of an answer').optional(),

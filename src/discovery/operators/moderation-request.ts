@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { plainText } from '../../protocol/listing/seller-words.js';
+import { isText, plainText } from '../../protocol/listing/seller-words.js';
 import { isJsonObject, readAddress } from '../../protocol/payment/wire-values.js';
 import type { DenialName } from './moderation-store.js';
 
@@ -27,7 +27,7 @@ const hostQuery = z.string().transform((text, context) => {
 const words = z
   .string()
   .max(TEXT_MAX, `must be at most ${TEXT_MAX} characters`)
-  .refine((text) => !text.includes('\0'), 'must be text')
+  .refine(isText, 'must be text')
   .transform((text) => (text.trim() === '' ? undefined : text.trim()));
 const limit = z
   .string()

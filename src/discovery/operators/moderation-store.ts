@@ -59,13 +59,14 @@ export interface ModerationStore {
    * Those that were paid last come first, those that are denied or not shown any more too.
    *
    * @param after - id of the last entry of the page before.
-   * @returns `undefined` where `after` is the id of no entry.
+   * @returns `undefined` where `after` is the id of no entry, `unreadable` where the text has no words, or more
+   *   signs than can be read.
    */
   entries(
     filter: ModerationFilter,
     after: string | undefined,
     most: number,
-  ): Promise<readonly ModeratedEntry[] | undefined>;
+  ): Promise<readonly ModeratedEntry[] | 'unreadable' | undefined>;
 
   /**
    * Newest first.

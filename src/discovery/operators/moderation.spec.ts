@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ArchiveError } from '../../history/archive.js';
-import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
 import { aLesson, NOON, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { MemoryModeration } from '../../../test/twins/discovery/operators/memory-moderation.js';
+import { ArchiveError } from '../../history/archive.js';
 import { Moderation } from './moderation.js';
 import { readHost } from './moderation-request.js';
 import type { ModerationStore } from './moderation-store.js';
@@ -117,6 +117,8 @@ describe('moderation', () => {
     ['host', { host: 'a/b' }],
     ['text', { text: 'x'.repeat(401) }],
     ['text', { text: ['a', 'b'] }],
+    ['text', { text: 'a\ud800' }],
+    ['text', { text: '!&|' }],
     ['limit', { limit: '101' }],
     ['after', { after: 'x' }],
     ['parameter', { page: '2' }],

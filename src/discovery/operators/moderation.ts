@@ -1,7 +1,8 @@
 import { ArchiveError } from '../../history/archive.js';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { readQuery } from '../../platform/http/read-query.js';
+import { invalidQuery, readQuery } from '../../platform/http/read-query.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { UNREADABLE } from '../asking/discovery.js';
 import { DENIALS_QUERY, ENTRIES_QUERY, readVerdict } from './moderation-request.js';
 import type { Denial, ModeratedEntry, ModerationStore } from './moderation-store.js';
 
@@ -34,6 +35,7 @@ export class Moderation {
     const { limit, after, ...asked } = readQuery(ENTRIES_QUERY, query);
     const filter = { text: asked.text, payTo: asked.payTo, host: asked.host };
     const found = await told(store.entries(filter, after, limit + 1));
+    if (found === 'unreadable') throw invalidQuery(`text ${UNREADABLE}.`);
     const { shown, last } = cut(found, limit);
     return {
       entries: shown.map((entry) => this.#entryView(entry)),

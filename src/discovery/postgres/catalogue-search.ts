@@ -1,4 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { ArchiveError } from '../../history/archive.js';
+import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 
 interface SearchFor {
@@ -27,6 +29,29 @@ const WORDS_MAX = 5;
 const LETTERS_MIN = 3;
 /** Whoever excludes words, or quotes, is taken at their word. */
 const SAYS_HOW = /"|(?:^|\s)-|\bor\b/i;
+
+/** What PostgreSQL says of a statement that took longer than it may. */
+const CANCELLED = '57014';
+
+/**
+ * Whether a text is a question with words. The database reads it and nothing else, so that what it refuses is the
+ * fault of the text: some signs in a row are more than it holds.
+ *
+ * @throws ArchiveError
+ */
+export async function isReadable(db: Kysely<Tables>, text: string): Promise<boolean> {
+  try {
+    const { rows } = await asked(
+      sql<{ readonly nodes: number }>`
+        select numnode(websearch_to_tsquery('simple', ${text})) as nodes`.execute(db),
+    );
+    return (rows[0]?.nodes ?? 0) > 0;
+  } catch (error) {
+    const isRefused = error instanceof ArchiveError && error.trouble === 'database_failed';
+    if (isRefused && error.sqlState !== CANCELLED) return false;
+    throw error;
+  }
+}
 
 /**
  * Names of entries, the best first: those with all words, then those with all words or such as are spelled alike, then

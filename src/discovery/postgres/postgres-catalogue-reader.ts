@@ -12,7 +12,7 @@ import type {
   Standing,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
-import { searchEntries } from './catalogue-search.js';
+import { isReadable, searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
 import { type EntryRow, KnownEntries } from './known-entries.js';
 
@@ -60,7 +60,8 @@ export class PostgresCatalogueReader implements CatalogueReader {
     text: string,
     { offset }: { readonly offset: number },
     most: number,
-  ): Promise<FoundEntries> {
+  ): Promise<FoundEntries | 'unreadable'> {
+    if (!(await isReadable(this.db, text))) return 'unreadable';
     const trigrams = await asked(this.#placeOfTrigrams());
     const conditions = conditionsOf(filter);
     const entries = await asked(

@@ -13,6 +13,7 @@ import type {
   ModerationFilter,
   ModerationStore,
 } from '../operators/moderation-store.js';
+import { isReadable } from './catalogue-search.js';
 
 interface EntryRow {
   readonly id: Buffer;
@@ -42,7 +43,8 @@ export class PostgresModeration implements ModerationStore {
     { text, payTo, host }: ModerationFilter,
     after: string | undefined,
     most: number,
-  ): Promise<readonly ModeratedEntry[] | undefined> {
+  ): Promise<readonly ModeratedEntry[] | 'unreadable' | undefined> {
+    if (text !== undefined && !(await isReadable(this.db, text))) return 'unreadable';
     const place = after === undefined ? undefined : Buffer.from(after, 'hex');
     if (place !== undefined && !(await asked(hasEntry(this.db, place)))) return undefined;
     const conditions: readonly RawBuilder<unknown>[] = [

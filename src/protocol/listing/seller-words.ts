@@ -39,6 +39,11 @@ export function plainText(said: unknown, most: number = DESCRIPTION_MAX): PlainT
   return { text: text === '' ? undefined : text, isCut: text.length < said.length };
 }
 
+/** Whether a database can keep and compare it: no zero, and no half of a character. */
+export function isText(said: string): boolean {
+  return !/[\0\p{Cs}]/u.test(said);
+}
+
 /** The name of a service: some printable characters. */
 export function serviceNameOf(said: unknown): string | undefined {
   return isShortText(said, NAME_MAX) && PRINTABLE.test(said) ? said : undefined;

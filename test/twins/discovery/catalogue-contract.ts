@@ -1,12 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import type { Listing } from '../../../src/protocol/listing/listing.js';
 import type {
   CatalogueFilter,
   CatalogueReader,
   CatalogueWriter,
   PageStart,
 } from '../../../src/discovery/catalogue.js';
+import type { Statement } from '../../../src/discovery/owned/statement.js';
+import type { StatementStore } from '../../../src/discovery/owned/statements.js';
+import type { Listing } from '../../../src/protocol/listing/listing.js';
 import {
   aLesson,
   aPaid,
@@ -17,8 +19,6 @@ import {
   RESOURCE,
   TOKEN,
 } from '../../builders/discovery/lesson.js';
-import type { Statement } from '../../../src/discovery/owned/statement.js';
-import type { StatementStore } from '../../../src/discovery/owned/statements.js';
 
 interface CatalogueUnderTest {
   readonly writer: CatalogueWriter;
@@ -178,15 +178,43 @@ export function catalogueContract(
         aLesson({ resource: at('a'), description: 'Weather of every city', tags: ['forecast'] }),
         aLesson({ resource: at('stocks/today'), serviceName: 'Ticker' }),
       );
-      const found = async (text: string) =>
-        (await one.reader.search(ALL, text, { offset: 0 }, 10)).entries.map(
-          ({ listing }) => listing.resource,
-        );
+      const found = async (text: string) => {
+        const answer = await one.reader.search(ALL, text, { offset: 0 }, 10);
+        return answer === 'unreadable'
+          ? answer
+          : answer.entries.map(({ listing }) => listing.resource);
+      };
       for (const text of ['weather', 'forecast', 'city'])
         expect(await found(text)).toEqual([at('a')]);
       for (const text of ['stocks', 'ticker'])
         expect(await found(text)).toEqual([at('stocks/today')]);
       expect(await found('nothing of the kind')).toEqual([]);
+    });
+
+    it.each([
+      '-'.repeat(40),
+      '- '.repeat(200),
+      '"'.repeat(400),
+      '-"'.repeat(200),
+      '!!! & | <->',
+      '('.repeat(400),
+      '\\'.repeat(400),
+      ' - ',
+    ])('says that it cannot read %j as a question', async (text) => {
+      expect(await one.reader.search(ALL, text, { offset: 0 }, 10)).toBe('unreadable');
+    });
+
+    it.each([
+      'a'.repeat(400),
+      '天'.repeat(400),
+      'a-'.repeat(199) + 'b',
+      '-a '.repeat(133),
+      'or '.repeat(133),
+      '"a '.repeat(133),
+      'a\ud800',
+      'a@'.repeat(200),
+    ])('reads %j, which nothing fits', async (text) => {
+      expect(await one.reader.search(ALL, text, { offset: 0 }, 10)).toMatchObject({ entries: [] });
     });
 
     it('says why something is not listed, until it is', async () => {
@@ -360,7 +388,7 @@ export function catalogueContract(
         const [entry] = await page();
         expect(entry?.listing).toMatchObject({ ...words, serviceName: 'Wx' });
         const found = await one.reader.search(ALL, 'forecasts', { offset: 0 }, 9);
-        expect(found.entries).toHaveLength(1);
+        expect(found).toMatchObject({ entries: [{ payTo: PAYEE }] });
         await one.statements.write(aStatement({ action: 'restore', issuedAt: NOON + 1000 }));
         await learn(aLesson({ description: 'Declared' }, { at: NOON + 9 }));
         expect((await page())[0]?.listing.description).toBe('Declared');

@@ -1,6 +1,4 @@
 import type { Address } from 'viem';
-import type { Listing } from '../../../src/protocol/listing/listing.js';
-import { standsFor } from '../../../src/protocol/listing/resource-url.js';
 import type {
   CatalogueEntry,
   CatalogueFilter,
@@ -33,6 +31,8 @@ import {
 } from '../../../src/discovery/postgres/entry-rows.js';
 import { correctedBy } from '../../../src/discovery/postgres/statement-rows.js';
 import { type Quality, thousandths } from '../../../src/discovery/quality/quality.js';
+import type { Listing } from '../../../src/protocol/listing/listing.js';
+import { standsFor } from '../../../src/protocol/listing/resource-url.js';
 
 interface Kept {
   readonly id: string;
@@ -121,7 +121,8 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     text: string,
     { offset }: { readonly offset: number },
     most: number,
-  ): Promise<FoundEntries> {
+  ): Promise<FoundEntries | 'unreadable'> {
+    if (!hasWords(text)) return Promise.resolve('unreadable');
     const wanted = text.toLowerCase();
     const entries = this.#fitting(filter).filter(({ listing }) =>
       Object.values(searchedOf(listing)).some((said) => said.toLowerCase().includes(wanted)),
@@ -315,6 +316,9 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     return new Set(others.filter((one) => one !== payTo)).size;
   }
 }
+
+/** Whether there is something to look for in a text. */
+export const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /** The first of a list comes first. */
 function compare(a: EntryPosition, b: EntryPosition): number {

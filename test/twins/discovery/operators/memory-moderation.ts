@@ -1,5 +1,3 @@
-import type { MemoryCatalogue } from '../memory-catalogue.js';
-import { hostOf, searchedOf } from '../../../../src/discovery/postgres/entry-rows.js';
 import type {
   Denial,
   DenialFilter,
@@ -8,6 +6,8 @@ import type {
   ModerationFilter,
   ModerationStore,
 } from '../../../../src/discovery/operators/moderation-store.js';
+import { hostOf, searchedOf } from '../../../../src/discovery/postgres/entry-rows.js';
+import { hasWords, type MemoryCatalogue } from '../memory-catalogue.js';
 
 /** What was done, as the audit has it. */
 export interface Noted {
@@ -28,7 +28,8 @@ export class MemoryModeration implements ModerationStore {
     { text, payTo, host }: ModerationFilter,
     after: string | undefined,
     most: number,
-  ): Promise<readonly ModeratedEntry[] | undefined> {
+  ): Promise<readonly ModeratedEntry[] | 'unreadable' | undefined> {
+    if (text !== undefined && !hasWords(text)) return 'unreadable';
     const found = (await this.#all())
       .filter((entry) => payTo === undefined || entry.payTo === payTo)
       .filter((entry) => host === undefined || entry.host === host)
