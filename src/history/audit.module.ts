@@ -5,12 +5,14 @@ import { provide } from '../platform/nest/provide.js';
 import type { AuditTrail } from '../settlement/ledger/audit-trail.js';
 import { AUDIT_TRAIL } from '../settlement/ledger/ledger.module.js';
 import { AuditArchiver } from './audit-archiver.js';
+import { HistoryTables } from './history-tables.js';
 import { connectDatabase } from './postgres/database.js';
 import { PostgresAudit } from './postgres/postgres-audit.js';
 
 interface AuditParts {
   readonly config: AppConfig;
   readonly trail: AuditTrail;
+  readonly tables: HistoryTables;
   readonly logger: PinoLogger;
 }
 
@@ -20,7 +22,7 @@ interface AuditParts {
   providers: [
     provide(
       AuditArchiver,
-      { config: AppConfig, trail: AUDIT_TRAIL, logger: PinoLogger },
+      { config: AppConfig, trail: AUDIT_TRAIL, tables: HistoryTables, logger: PinoLogger },
       startedAudit,
     ),
   ],
@@ -28,7 +30,7 @@ interface AuditParts {
 })
 export class AuditModule {}
 
-function startedAudit({ config, trail, logger }: AuditParts): AuditArchiver {
+function startedAudit({ config, trail, tables, logger }: AuditParts): AuditArchiver {
   if (config.history === undefined) throw new Error('there is no database to archive into');
   const { db } = connectDatabase(config.history.databaseUrl);
   const audit = new AuditArchiver({
@@ -40,6 +42,8 @@ function startedAudit({ config, trail, logger }: AuditParts): AuditArchiver {
     },
     close: () => db.destroy(),
   });
-  audit.start();
+  tables.whenThere(() => {
+    audit.start();
+  });
   return audit;
 }

@@ -2,6 +2,7 @@ import {
   type DynamicModule,
   Global,
   Module,
+  type OnModuleDestroy,
   type OnModuleInit,
   Optional,
   type Provider,
@@ -28,9 +29,12 @@ import { Evictor } from './evictor.js';
 import { HistoryHealth } from './history-health.js';
 import { historyLog } from './history-log.js';
 import { HistoryObserver } from './history-observer.js';
-import { connectDatabase, connectReader } from './postgres/database.js';
+import { HistoryTables } from './history-tables.js';
+import { connectDatabase, type ConnectionUse, connectReader } from './postgres/database.js';
+import { tablesState } from './postgres/migrator.js';
 import { PostgresArchive } from './postgres/postgres-archive.js';
 import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
+import { tablesLog } from './tables-log.js';
 import { EventWriter } from './webhooks/event-writer.js';
 
 interface ArchiverParts {
@@ -38,6 +42,7 @@ interface ArchiverParts {
   readonly outbox: Outbox;
   readonly cooled: CooledSettlements;
   readonly processes: ProcessRegistry;
+  readonly tables: HistoryTables;
   readonly observer: HistoryObserver;
   readonly logger: PinoLogger;
 }
@@ -57,6 +62,7 @@ const ARCHIVER = provide(
     outbox: OUTBOX,
     cooled: COOLED_SETTLEMENTS,
     processes: ProcessRegistry,
+    tables: HistoryTables,
     observer: HistoryObserver,
     logger: PinoLogger,
   },
@@ -99,10 +105,36 @@ const HEALTH = provide(
     }),
 );
 
+/** Nothing else is asked by it, and it is let go when they are there. */
+const LOOKING_FOR_TABLES: ConnectionUse = {
+  name: 'x402-tables',
+  most: 1,
+  connectMs: 3000,
+  statementMs: 3000,
+};
+
+const TABLES: Provider = {
+  provide: HistoryTables,
+  inject: [AppConfig, PinoLogger],
+  useFactory: (config: AppConfig, logger: PinoLogger) => {
+    if (config.history === undefined) throw new Error('there is no database to have tables');
+    const { pool, db } = connectDatabase(config.history.databaseUrl, LOOKING_FOR_TABLES);
+    const makesThem = config.hasRole('history') && config.history.migrates;
+    const tables = new HistoryTables({
+      look: () => tablesState(pool),
+      close: () => db.destroy(),
+      settles: config.hasRole('api') || config.hasRole('worker'),
+      observer: makesThem ? undefined : tablesLog(logger),
+    });
+    tables.start();
+    return tables;
+  },
+};
+
 /** The history of every process that uses the ledger: what is noted is shown, and archived by those with the role. */
 @Global()
 @Module({})
-export class HistoryModule implements OnModuleInit {
+export class HistoryModule implements OnModuleInit, OnModuleDestroy {
   static forRoot(config: AppConfig): DynamicModule {
     const isOn = config.history !== undefined;
     return {
@@ -111,12 +143,12 @@ export class HistoryModule implements OnModuleInit {
         isOn
           ? { provide: SETTLEMENT_ARCHIVE, useExisting: BoundedArchive }
           : { provide: SETTLEMENT_ARCHIVE, useValue: NO_ARCHIVE },
-        ...(isOn ? [ARCHIVE, HEALTH] : []),
+        ...(isOn ? [ARCHIVE, HEALTH, TABLES] : []),
         ...(config.hasRole('history') ? [ARCHIVER] : []),
       ],
       exports: [
         SETTLEMENT_ARCHIVE,
-        ...(isOn ? [HistoryHealth] : []),
+        ...(isOn ? [HistoryHealth, HistoryTables] : []),
         ...(config.hasRole('history') ? [Archiver] : []),
       ],
     };
@@ -126,6 +158,7 @@ export class HistoryModule implements OnModuleInit {
     private readonly indicators: HealthIndicators,
     private readonly logger: PinoLogger,
     @Optional() private readonly health?: HistoryHealth,
+    @Optional() private readonly tables?: HistoryTables,
   ) {}
 
   onModuleInit(): void {
@@ -138,12 +171,24 @@ export class HistoryModule implements OnModuleInit {
       timeoutMs: INDICATOR_TIMEOUT_MS,
       report: () => health?.report() ?? Promise.resolve({ isUp: true, facts: { enabled: false } }),
     });
+    const { tables } = this;
+    if (tables === undefined) return;
+    this.indicators.add({
+      name: 'history_tables',
+      timeoutMs: INDICATOR_TIMEOUT_MS,
+      gatesReadiness: true,
+      report: () => Promise.resolve(tables.report()),
+    });
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.tables?.stop();
   }
 }
 
 /** The database is waited for beside the start: what settles must not depend on it. */
 function startedArchiver(parts: ArchiverParts): Archiver {
-  const { config, outbox, cooled, processes, logger } = parts;
+  const { config, outbox, cooled, processes, tables, logger } = parts;
   if (config.history === undefined) throw new Error('there is no database to archive into');
   const { databaseUrl, migrates, months, hotMs } = config.history;
   const database = connectDatabase(databaseUrl);
@@ -165,6 +210,12 @@ function startedArchiver(parts: ArchiverParts): Archiver {
     evictor: new Evictor({ cooled, hotMs, observer, reader: new PostgresArchiveReader(database) }),
     chainIds: config.ledgerChainIds,
   });
-  archiver.start();
+  // Whoever may not make the tables has nothing to do before they are there.
+  if (migrates) archiver.start();
+  else {
+    tables.whenThere(() => {
+      archiver.start();
+    });
+  }
   return archiver;
 }

@@ -11,6 +11,7 @@ import type { Outbox } from '../settlement/ledger/outbox.js';
 import { heldSettlements } from '../settlement/ledger/queries/held-settlements.js';
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { HistoryObserver } from './history-observer.js';
+import { HistoryTables } from './history-tables.js';
 import { lostLog } from './lost/lost-log.js';
 import { type LostObserver, LostSettlements } from './lost/lost-settlements.js';
 import { openChain } from './lost/open-chain.js';
@@ -25,6 +26,7 @@ interface LostParts {
   readonly ledger: LedgerConnections;
   readonly outbox: Outbox;
   readonly laneQueries: LaneQueries;
+  readonly tables: HistoryTables;
   readonly observer: HistoryObserver;
   readonly logger: PinoLogger;
 }
@@ -36,6 +38,7 @@ const LOST = provide(
     ledger: LedgerConnections,
     outbox: OUTBOX,
     laneQueries: LANE_QUERIES,
+    tables: HistoryTables,
     observer: HistoryObserver,
     logger: PinoLogger,
   },
@@ -61,6 +64,7 @@ function started({
   ledger,
   outbox,
   laneQueries,
+  tables,
   observer,
   logger,
 }: LostParts): LostSettlements {
@@ -112,6 +116,8 @@ function started({
     }),
     close: () => database.db.destroy(),
   });
-  lost.start();
+  tables.whenThere(() => {
+    lost.start();
+  });
   return lost;
 }

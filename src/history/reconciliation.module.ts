@@ -13,6 +13,7 @@ import type { Outbox } from '../settlement/ledger/outbox.js';
 import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
+import { HistoryTables } from './history-tables.js';
 import { connectDatabase } from './postgres/database.js';
 import { PostgresBooks } from './postgres/postgres-books.js';
 import { DailyReconciliation } from './reconciliation/daily-reconciliation.js';
@@ -25,6 +26,7 @@ interface DailyParts {
   readonly ledger: LedgerConnections;
   readonly outbox: Outbox;
   readonly processes: ProcessRegistry;
+  readonly tables: HistoryTables;
   readonly logger: PinoLogger;
 }
 
@@ -35,6 +37,7 @@ const DAILY = provide(
     ledger: LedgerConnections,
     outbox: OUTBOX,
     processes: ProcessRegistry,
+    tables: HistoryTables,
     logger: PinoLogger,
   },
   startedDaily,
@@ -82,6 +85,7 @@ function startedDaily({
   ledger,
   outbox,
   processes,
+  tables,
   logger,
 }: DailyParts): DailyReconciliation {
   const { history, networks } = config;
@@ -107,6 +111,8 @@ function startedDaily({
     observer: reconciliationLog(logger),
     close: () => db.destroy(),
   });
-  daily.start();
+  tables.whenThere(() => {
+    daily.start();
+  });
   return daily;
 }

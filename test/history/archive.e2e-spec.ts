@@ -229,7 +229,7 @@ describe('the history of settlements', () => {
     await settle();
     await eventually('it is named', async () => {
       const { body } = await get(`${service.opsUrl}/health`);
-      return JSON.stringify(body).includes('"code":"schema_outdated"');
+      return JSON.stringify(body).includes('"code":"tables_missing"');
     });
     expect(await waiting()).toBeGreaterThan(0);
     expect(migrate({})).toMatchObject({ status: 1, stderr: 'DATABASE_URL: is required\n' });

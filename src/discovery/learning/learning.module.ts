@@ -1,4 +1,5 @@
 import { PinoLogger } from 'nestjs-pino';
+import { HistoryTables } from '../../history/history-tables.js';
 import type { Database } from '../../history/postgres/database.js';
 import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
@@ -31,19 +32,32 @@ interface LearnerModuleParts {
   readonly config: AppConfig;
   readonly notes: DeclarationNotes;
   readonly databases: Databases;
+  readonly tables: HistoryTables;
   readonly logger: PinoLogger;
 }
 
 const LEARNER = provide(
   Learner,
-  { config: AppConfig, notes: DECLARATION_NOTES, databases: DATABASES, logger: PinoLogger },
+  {
+    config: AppConfig,
+    notes: DECLARATION_NOTES,
+    databases: DATABASES,
+    tables: HistoryTables,
+    logger: PinoLogger,
+  },
   startedLearner,
 );
 
+interface RaterModuleParts {
+  readonly databases: Databases;
+  readonly tables: HistoryTables;
+  readonly logger: PinoLogger;
+}
+
 const RATER = provide(
   Rater,
-  { databases: DATABASES, logger: PinoLogger },
-  ({ databases, logger }: { readonly databases: Databases; readonly logger: PinoLogger }) => {
+  { databases: DATABASES, tables: HistoryTables, logger: PinoLogger },
+  ({ databases, tables, logger }: RaterModuleParts) => {
     const { writing } = databases;
     if (writing === undefined) throw new Error('there is no database for a catalogue');
     const rater = new Rater({
@@ -51,7 +65,9 @@ const RATER = provide(
       clock: systemClock,
       observer: qualityLog(logger),
     });
-    rater.start();
+    tables.whenThere(() => {
+      rater.start();
+    });
     return rater;
   },
 );
@@ -80,7 +96,7 @@ const FIGURES = provide(
 /** What writes the catalogue, in processes with the role history. */
 export const LEARNING = [LEARNER, RATER, FIGURES];
 
-function startedLearner({ config, notes, databases, logger }: LearnerModuleParts): Learner {
+function startedLearner({ config, notes, databases, tables, logger }: LearnerModuleParts): Learner {
   const { history, ledgerChainIds } = config;
   const catalogue = history?.catalogue;
   const { writing } = databases;
@@ -96,6 +112,8 @@ function startedLearner({ config, notes, databases, logger }: LearnerModuleParts
     calls: new PostgresCalls(writing.db),
     observer: catalogueLog(logger),
   });
-  learner.start();
+  tables.whenThere(() => {
+    learner.start();
+  });
   return learner;
 }

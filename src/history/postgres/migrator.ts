@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { ArchiveError } from '../archive.js';
+import type { TablesState } from '../history-tables.js';
 import { asked, codeOf } from './database.js';
 import { SCHEMA } from './tables.js';
 
@@ -70,8 +71,18 @@ async function withLock(pool: pg.Pool): Promise<readonly string[]> {
 
 /** @throws ArchiveError `schema_outdated` where something is missing. */
 export async function checkMigrated(pool: pg.Pool): Promise<void> {
-  const missing = missingOf(await asked(applied(pool)));
-  if (missing.length > 0) throw new ArchiveError('schema_outdated', undefined);
+  if ((await tablesState(pool)) !== 'there') throw new ArchiveError('schema_outdated', undefined);
+}
+
+/** @throws ArchiveError */
+export async function tablesState(pool: pg.Pool): Promise<TablesState> {
+  try {
+    const missing = missingOf(await asked(applied(pool)));
+    return missing.length === 0 ? 'there' : 'outdated';
+  } catch (error) {
+    if (!(error instanceof ArchiveError) || error.trouble !== 'schema_outdated') throw error;
+    return error.sqlState === NO_SUCH_TABLE ? 'missing' : 'outdated';
+  }
 }
 
 /** Whoever only uses the tables needs no right to make some. */

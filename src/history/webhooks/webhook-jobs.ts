@@ -60,7 +60,9 @@ export class WebhookJobs {
 
   constructor(private readonly parts: WebhookJobsParts) {}
 
+  /** Does nothing where it was stopped before. */
   start(): void {
+    if (this.#stopping !== undefined) return;
     const { prefix } = this.parts;
     const place = prefix === undefined ? {} : { prefix };
     this.#queue = new Queue<WebhookJob>(QUEUE, { ...place, connection: this.#connect() });

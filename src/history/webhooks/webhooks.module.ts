@@ -21,6 +21,7 @@ import { connectReader, queuePrefix } from '../../platform/redis/redis-connectio
 import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import { HistoryTables } from '../history-tables.js';
 import { connectDatabase } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 import { Deliverer } from './deliverer.js';
@@ -98,6 +99,7 @@ const JOBS = provide(
     secrets: WebhookSecrets,
     payees: PayeeAccess,
     processes: ProcessRegistry,
+    tables: HistoryTables,
     observer: WebhookObserver,
     logger: PinoLogger,
   },
@@ -111,13 +113,20 @@ interface JobParts {
   readonly secrets: WebhookSecrets;
   readonly payees: PayeeAccess;
   readonly processes: ProcessRegistry;
+  readonly tables: HistoryTables;
   readonly observer: WebhookObserver;
   readonly logger: PinoLogger;
 }
 
 const LANE_WATCH = provide(
   LaneWatch,
-  { config: AppConfig, db: DATABASE, lanes: LANE_QUERIES, logger: PinoLogger },
+  {
+    config: AppConfig,
+    db: DATABASE,
+    lanes: LANE_QUERIES,
+    tables: HistoryTables,
+    logger: PinoLogger,
+  },
   startedLaneWatch,
 );
 
@@ -125,6 +134,7 @@ interface LaneWatchParts {
   readonly config: AppConfig;
   readonly db: Kysely<Tables>;
   readonly lanes: LaneQueries;
+  readonly tables: HistoryTables;
   readonly logger: PinoLogger;
 }
 
@@ -165,7 +175,7 @@ export class WebhooksModule implements OnModuleDestroy {
 }
 
 function startedJobs(parts: JobParts): WebhookJobs {
-  const { config, db, fetcher, secrets, payees, processes, logger } = parts;
+  const { config, db, fetcher, secrets, payees, processes, tables, logger } = parts;
   const observer = fanOut([webhookLog(logger), parts.observer], (method, error) => {
     logger.error({ method, err: error }, 'an observer of webhooks failed');
   });
@@ -188,11 +198,13 @@ function startedJobs(parts: JobParts): WebhookJobs {
     ...queuePrefix(config.redis.queue, DEPLOYMENT_TAG),
     connect: () => connectReader(config.redis.queue, DEPLOYMENT_TAG),
   });
-  jobs.start();
+  tables.whenThere(() => {
+    jobs.start();
+  });
   return jobs;
 }
 
-function startedLaneWatch({ config, db, lanes, logger }: LaneWatchParts): LaneWatch {
+function startedLaneWatch({ config, db, lanes, tables, logger }: LaneWatchParts): LaneWatch {
   const watch = new LaneWatch({
     lanes,
     levels: new PostgresLaneLevels(db),
@@ -200,6 +212,8 @@ function startedLaneWatch({ config, db, lanes, logger }: LaneWatchParts): LaneWa
     mark: config.webhooks?.laneLowSettlements ?? 0,
     observer: laneWatchLog(logger),
   });
-  watch.start();
+  tables.whenThere(() => {
+    watch.start();
+  });
   return watch;
 }

@@ -1,0 +1,89 @@
+import { Rounds } from '../platform/concurrency/rounds.js';
+import type { IndicatorReport } from '../platform/observability/health-indicators.js';
+import { started } from '../protocol/started.js';
+
+/** `missing`: there are none at all, as before the first start. `outdated`: migrations of this version are missing. */
+export type TablesState = 'there' | 'outdated' | 'missing';
+
+export interface TablesObserver {
+  /** Told once for each state that is not `there`. */
+  waits(state: Exclude<TablesState, 'there'>): void;
+  /** Told where it has waited. */
+  found(): void;
+  /** The database cannot be asked. Told once. */
+  failed(error: unknown): void;
+}
+
+export interface HistoryTablesOptions {
+  /** @throws ArchiveError */
+  readonly look: () => Promise<TablesState>;
+  /** Lets go of the database. */
+  readonly close: () => Promise<void>;
+  /** Whether this process has work that needs no table: tables of another version keep it from nothing. */
+  readonly settles: boolean;
+  /** `undefined` where this process makes them. */
+  readonly observer: TablesObserver | undefined;
+}
+
+const LOOK_MS = 250;
+
+/**
+ * Waits until the tables of the history are there. What works on them is begun then: whoever migrates the database
+ * may come later. After that it looks no more; what happens to the database later is told by those that use it.
+ */
+export class HistoryTables {
+  readonly #rounds = new Rounds(() => this.round());
+  readonly #begins: (() => void)[] = [];
+  #state: TablesState | undefined;
+  #isAway = false;
+  #stopping: Promise<void> | undefined;
+
+  constructor(private readonly options: HistoryTablesOptions) {}
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#rounds.stop().then(() => this.options.close());
+    return this.#stopping;
+  }
+
+  /** @param begin - is called once, when the tables are there. */
+  whenThere(begin: () => void): void {
+    if (this.#state === 'there') begin();
+    else this.#begins.push(begin);
+  }
+
+  /**
+   * A process without any table is not ready, and neither is one that does nothing without its own. A database that
+   * cannot be asked says nothing of that: what settles does not depend on it.
+   */
+  report(): IndicatorReport {
+    if (this.#state === undefined || this.#state === 'there') return { isUp: true, facts: {} };
+    const isUp = this.#state === 'outdated' && this.options.settles;
+    return { isUp, facts: { code: `tables_${this.#state}` } };
+  }
+
+  /** Never fails. @returns how long to pause. */
+  async round(): Promise<number> {
+    const { look, observer } = this.options;
+    try {
+      const state = await look();
+      const before = this.#state;
+      this.#state = state;
+      if (state === 'there') {
+        if (before !== undefined) observer?.found();
+        // Not waited for: this is the round that is under way.
+        void started(this.stop());
+        for (const begin of this.#begins.splice(0)) begin();
+      } else if (state !== before) {
+        observer?.waits(state);
+      }
+    } catch (error) {
+      if (!this.#isAway) observer?.failed(error);
+      this.#isAway = true;
+    }
+    return LOOK_MS;
+  }
+}

@@ -1,0 +1,25 @@
+import type { PinoLogger } from 'nestjs-pino';
+import { ArchiveError } from './archive.js';
+import type { TablesObserver } from './history-tables.js';
+
+/** For processes in which nothing makes the tables, and so nothing else tells of it. */
+export function tablesLog(logger: PinoLogger): TablesObserver {
+  return {
+    waits: (state) => {
+      const what = state === 'missing' ? 'has no tables yet' : 'has tables of another version';
+      logger.info(
+        `PostgreSQL ${what}: waiting until the role history or \`npm run migrate\` has made them`,
+      );
+    },
+    found: () => {
+      logger.info('PostgreSQL has its tables now');
+    },
+    failed: (error) => {
+      const known = error instanceof ArchiveError ? error : undefined;
+      logger.warn(
+        { trouble: known?.trouble, code: known?.sqlState },
+        'PostgreSQL cannot be asked for its tables now; it is asked again',
+      );
+    },
+  };
+}
