@@ -4,8 +4,10 @@ import { connectDatabase, type ConnectionUse } from '../history/postgres/databas
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { listingRulesOf } from '../platform/config/listing-rules.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
 import { provide } from '../platform/nest/provide.js';
+import type { ListingRules } from '../protocol/listing/judge-terms.js';
 import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
 import { DECLARATION_NOTES } from '../settlement/ledger/ledger.module.js';
 import { SETTLE_EXTENSION } from '../settlement/settle-extension.js';
@@ -13,10 +15,9 @@ import {
   DiscoveryRootController,
   DiscoveryV1Controller,
   DiscoveryV2Controller,
-  VALIDATION_RULES,
+  LISTING_RULES,
 } from './asking/discovery.controller.js';
 import { Discovery } from './asking/discovery.js';
-import type { ValidationRules } from './asking/validation.js';
 import { DiscoveryPageController } from './discovery-page.controller.js';
 import { DeclaredListings } from './learning/declared-listings.js';
 import { KnownRefusals } from './learning/known-refusals.js';
@@ -47,21 +48,15 @@ const WRITING: ConnectionUse = {
 interface NoteParts {
   readonly config: AppConfig;
   readonly notes: DeclarationNotes;
-  readonly rules: ValidationRules;
+  readonly rules: ListingRules;
   readonly databases: Databases;
   readonly logger: PinoLogger;
 }
 
 const RULES = provide(
-  VALIDATION_RULES,
+  LISTING_RULES,
   { config: AppConfig },
-  ({ config }: { readonly config: AppConfig }): ValidationRules => {
-    const assets = assetsKnownTo(config);
-    return {
-      allow: config.history?.catalogue?.allow ?? new Set(),
-      isKnownAsset: (asset) => assets.has(asset),
-    };
-  },
+  ({ config }: { readonly config: AppConfig }): ListingRules => listingRulesOf(config),
 );
 
 const DISCOVERY = provide(
@@ -99,7 +94,7 @@ const DECLARED = provide(
   {
     config: AppConfig,
     notes: DECLARATION_NOTES,
-    rules: VALIDATION_RULES,
+    rules: LISTING_RULES,
     databases: DATABASES,
     logger: PinoLogger,
   },
@@ -168,13 +163,4 @@ export class DiscoveryModule implements OnModuleDestroy {
     const { reading, writing } = this.databases;
     await Promise.all([reading?.db.destroy(), writing?.db.destroy()]);
   }
-}
-
-/** Tokens that are built in or named by settings: any other may be made, and paid with, by anybody. */
-function assetsKnownTo({ networks, lanes, admission }: AppConfig): ReadonlySet<string> {
-  const builtIn = networks.flatMap(({ network, knownTokens }) =>
-    knownTokens.map(({ address }) => `${network}/${address}`),
-  );
-  const named = [...(admission.assetsAllow ?? []), ...admission.minAmounts.keys()];
-  return new Set([...builtIn, ...lanes.batchSafeAssets, ...named]);
 }

@@ -14,12 +14,13 @@ import type { Request, Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { sendJson, sendJsonText } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
+import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import { Statements } from '../owned/statements.js';
 import { type Answer, type AskedVersion, Discovery } from './discovery.js';
 import { pageText } from './page-text.js';
-import { validate, type ValidationRules } from './validation.js';
+import { validate } from './validation.js';
 
-export const VALIDATION_RULES = Symbol('VALIDATION_RULES');
+export const LISTING_RULES = Symbol('LISTING_RULES');
 
 /** What is listed shows within a second; whoever asks more often may be given the same. */
 const CACHE = 'public, max-age=1';
@@ -31,7 +32,7 @@ abstract class DiscoveryController {
   constructor(
     protected readonly discovery: Discovery,
     protected readonly bodies: JsonBodyReader,
-    @Inject(VALIDATION_RULES) protected readonly rules: ValidationRules,
+    @Inject(LISTING_RULES) protected readonly rules: ListingRules,
     protected readonly statements: Statements,
   ) {}
 

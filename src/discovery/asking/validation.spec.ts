@@ -48,6 +48,43 @@ describe('a declaration, asked about beforehand', () => {
     });
   });
 
+  it.each<[string, object, string | undefined, string | undefined]>([
+    [
+      'a method that is none of its enum',
+      {
+        properties: { input: { properties: { method: { enum: ['POST'] } } } },
+      },
+      'info_not_of_schema',
+      'extensions.bazaar.info.input.method',
+    ],
+    [
+      'a schema of the body',
+      { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+      'info_not_of_schema',
+      'extensions.bazaar.info.id',
+    ],
+    ['a schema that fits', { type: 'object', required: ['input'] }, undefined, undefined],
+    ['a schema elsewhere', { $ref: 'https://a.example/' }, 'schema_left_out', undefined],
+  ])('is listed with %s, and says so', (_, schema, note, path) => {
+    const extensions = { bazaar: { info: { input }, schema } };
+    const answer = of({ x402Version: 2, resource, accepts: [offer], extensions });
+    expect(answer).toMatchObject({ valid: true, notes: note === undefined ? [] : [note] });
+    expect(answer?.['path']).toBe(path);
+  });
+
+  it('of the stock library fits its own schema, and says where there is none', () => {
+    const notesOf = (extensions: unknown) =>
+      of({ x402Version: 2, resource, accepts: [offer], extensions })?.['notes'];
+    const body = declareDiscoveryExtension({
+      bodyType: 'json',
+      input: { city: 'berlin' },
+      inputSchema: { properties: { city: { type: 'string' } }, required: ['city'] },
+      output: { example: { degrees: 7 } },
+    });
+    expect(notesOf(body)).not.toContain('info_not_of_schema');
+    expect(notesOf({ bazaar: { info: { input } } })).toEqual(['schema_missing']);
+  });
+
   it('needs an offer in a token that is known', () => {
     const extensions = { bazaar: { info: { input } } };
     const other = { ...offer, asset: `0x${'ee'.repeat(20)}` };

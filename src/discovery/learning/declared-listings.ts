@@ -1,6 +1,6 @@
+import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { readDeclaration } from '../../protocol/listing/read-declaration.js';
-import type { AllowedHosts } from '../../protocol/listing/resource-url.js';
 import { hashOf } from '../../protocol/payment/hash.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import type { Payment } from '../../protocol/payment/payment.js';
@@ -18,12 +18,9 @@ import { callOf, placeNamed } from '../postgres/entry-rows.js';
 import { extensionResponses } from './extension-responses.js';
 import type { KnownRefusals } from './known-refusals.js';
 
-interface DeclaredListingsParts {
+interface DeclaredListingsParts extends ListingRules {
   /** `undefined` where there is no catalogue. */
   readonly notes: Pick<DeclarationNotes, 'note'> | undefined;
-  readonly allow: AllowedHosts;
-  /** `eip155:56/0x…`: tokens that anybody makes are paid with for nothing. */
-  readonly isKnownAsset: (asset: string) => boolean;
   /** What no payment lists; `undefined` where nothing is known of that. */
   readonly refusals?: Pick<KnownRefusals, 'prepare' | 'of'> | undefined;
   readonly onTrouble: (error: unknown) => void;

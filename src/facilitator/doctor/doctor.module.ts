@@ -1,6 +1,7 @@
 import { Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { listingRulesOf } from '../../platform/config/listing-rules.js';
 import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
@@ -39,8 +40,13 @@ const HEADERS_MAX_BYTES = 65_536;
     },
     {
       provide: Doctor,
-      inject: [SafeFetch, ChainRegistry, VerifyService],
-      useFactory: (fetcher: SafeFetch, chains: ChainRegistry, verifier: VerifyService) =>
+      inject: [AppConfig, SafeFetch, ChainRegistry, VerifyService],
+      useFactory: (
+        config: AppConfig,
+        fetcher: SafeFetch,
+        chains: ChainRegistry,
+        verifier: VerifyService,
+      ) =>
         new Doctor({
           fetcher,
           chains,
@@ -48,6 +54,7 @@ const HEADERS_MAX_BYTES = 65_536;
             const outcome = await verifier.verify(payment, '');
             return outcome.isValid ? undefined : outcome.reason;
           },
+          rules: config.history?.catalogue && listingRulesOf(config),
         }),
     },
   ],

@@ -1,5 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
+import {
+  anAnswer,
+  anOffer,
+  encoded,
+  PAYEE,
+  v2Accept,
+  v2Terms,
+} from '../../../test/builders/facilitator/doctor/doctor.js';
+import {
+  aTokenChain,
+  type FakeToken,
+  TOKEN_AT,
+} from '../../../test/builders/protocol/evm/token/token.js';
 import { TooBusyError } from '../../platform/concurrency/limited.js';
 import {
   type FetchAnswer,
@@ -10,22 +23,10 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 import { isValidSignatureCall } from '../../protocol/evm/calls.js';
 import type { CallOutcome } from '../../protocol/evm/chain-reader.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
-import {
-  aTokenChain,
-  type FakeToken,
-  TOKEN_AT,
-} from '../../../test/builders/protocol/evm/token/token.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
+import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { SellerAnswer } from './answer.js';
-import {
-  anAnswer,
-  anOffer,
-  encoded,
-  PAYEE,
-  v2Accept,
-  v2Terms,
-} from '../../../test/builders/facilitator/doctor/doctor.js';
 import { Doctor, type DoctorReport } from './doctor.js';
 import { type FactsView, readOfferFacts } from './offer-facts.js';
 
@@ -131,9 +132,10 @@ interface DoctorOptions {
   readonly answer?: SellerAnswer | FetchError;
   readonly view?: 'away' | 'silent' | ViewOptions;
   readonly reason?: Reason;
+  readonly rules?: ListingRules;
 }
 
-function aDoctor({ answer = GOOD, view = {}, reason }: DoctorOptions = {}) {
+function aDoctor({ answer = GOOD, view = {}, reason, rules }: DoctorOptions = {}) {
   const asked: FetchRequest[] = [];
   const doctor = new Doctor({
     fetcher: {
@@ -152,6 +154,7 @@ function aDoctor({ answer = GOOD, view = {}, reason }: DoctorOptions = {}) {
       }),
     },
     judge: () => Promise.resolve(reason ?? 'invalid_exact_evm_insufficient_balance'),
+    rules,
   });
   return { doctor, asked };
 }
@@ -235,6 +238,43 @@ describe('a check', () => {
     expect(new Set(report.findings.map(({ severity }) => severity))).toEqual(new Set(['error']));
   });
 
+  it('warns where a declaration lists nothing, and not where there is no catalogue', async () => {
+    const declared = (bazaar: object, more: object = {}) =>
+      anAnswer({
+        headers: {
+          'payment-required': encoded(
+            v2Terms([v2Accept({ asset: TOKEN_AT })], { extensions: { bazaar }, ...more }),
+          ),
+        },
+      });
+    const rules = { allow: new Set<string>(), isKnownAsset: () => true };
+    const input = { type: 'http', method: 'GET' };
+    const good = { info: { input }, schema: {} };
+    const faults = async (answer: SellerAnswer, given: ListingRules = rules) => {
+      const report = await aDoctor({ answer, rules: given }).doctor.examine(GET);
+      const found = report.findings.filter(({ severity }) => severity !== 'note');
+      return [report.isSound, found.map(({ code, path }) => `${code} at ${path}`)];
+    };
+    expect(await faults(declared(good))).toEqual([true, []]);
+    const away = declared(good, { resource: { url: 'http://10.0.0.5/x' } });
+    expect(await faults(away)).toEqual([false, ['resource_not_public at terms.resource.url']]);
+    expect(await faults(declared({ info: { input: {} } }))).toEqual([
+      false,
+      ['input_type at terms.extensions.bazaar.info.input.type'],
+    ]);
+    const other = { type: 'object', properties: { input: { required: ['body'] } } };
+    expect(await faults(declared({ ...good, schema: other }))).toEqual([
+      false,
+      ['info_not_of_schema at terms.extensions.bazaar.info.input.body'],
+    ]);
+    expect(await faults(declared(good), { ...rules, isKnownAsset: () => false })).toEqual([
+      false,
+      ['asset_not_known at terms.accepts[0].asset'],
+    ]);
+    const report = await aDoctor({ answer: away }).doctor.examine(GET);
+    expect(report.isSound).toBe(true);
+  });
+
   it('waits for its turn, and is refused where too many wait', async () => {
     let open = (): void => undefined;
     const gate = new Promise<SellerAnswer>((resolve) => {
@@ -252,6 +292,7 @@ describe('a check', () => {
       },
       chains: { all: [], served: () => undefined },
       judge: () => Promise.resolve(undefined),
+      rules: undefined,
     });
     const six = Array.from({ length: 6 }, () => doctor.examine(GET));
     await expect(doctor.examine(GET)).rejects.toThrow(TooBusyError);

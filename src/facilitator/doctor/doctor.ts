@@ -10,9 +10,11 @@ import {
 } from '../../platform/fetch/safe-fetch.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
+import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { Observed, SellerAnswer } from './answer.js';
 import { browserFindings, statusFindings } from './checks/answer-checks.js';
+import { listingFindings } from './checks/listing-checks.js';
 import type { Offer } from './checks/offer.js';
 import { type OfferFacts, offerFindings } from './checks/offer-checks.js';
 import { readOffers } from './checks/read-offers.js';
@@ -65,6 +67,8 @@ interface DoctorParts {
     served(chainId: number): Pick<EvmChain, 'withView'> | undefined;
   };
   readonly judge: Judge;
+  /** Of the catalogue; `undefined` where there is none, and nothing is listed whatever is declared. */
+  readonly rules: ListingRules | undefined;
 }
 
 /** Checks at once, and waiting for their turn. */
@@ -150,6 +154,10 @@ export class Doctor {
       } else found.push(notCompared(offer));
     }
     const all = [...findings, ...found, ...termsFindings(terms, judged)];
+    const { rules } = this.parts;
+    const listing = rules === undefined ? [] : listingFindings(terms, rules);
+    // What keeps buyers from paying is worse than what keeps them from finding.
+    all.push(...listing.filter(({ path }) => all.every((one) => one.path !== path)));
     const tokens = new Map(judged.map(({ offer, facts }) => [offer, facts.token] as const));
     return { offers: offers.map((offer) => summaryOf(offer, tokens.get(offer))), findings: all };
   }

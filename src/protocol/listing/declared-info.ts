@@ -133,19 +133,27 @@ function readOutput(said: unknown, notes: Set<ListingNote>): JsonObject | undefi
 }
 
 /**
- * The schema, for whoever wants to read it. It is not used here: a stranger's schema is a program, and the
- * expressions in it are not even repeated.
+ * The schema, for whoever wants to read it. The expressions in it are a stranger's programs: they are never run, and
+ * not even repeated.
  */
 export function readSchema(said: unknown, notes: Set<ListingNote>): JsonObject | undefined {
   const schema = readOptionalObject(said);
   if (schema === undefined) return undefined;
-  const isKept =
-    isWithinBounds(schema, BOUNDS) && sizeOf(schema) <= SCHEMA_MAX && !namesOthers(schema);
-  if (!isKept) {
+  if (!isReadableSchema(schema)) {
     notes.add('schema_left_out');
     return undefined;
   }
   return plainObject(schema, NOT_REPEATED);
+}
+
+/** Whether a schema is small, and needs no other one. */
+export function isReadableSchema(schema: JsonObject): boolean {
+  return isWithinBounds(schema, BOUNDS) && sizeOf(schema) <= SCHEMA_MAX && !namesOthers(schema);
+}
+
+/** Whether `info` is small, its examples too. */
+export function isReadableInfo(info: JsonObject): boolean {
+  return isWithinBounds(info, BOUNDS) && sizeOf(info) <= INFO_MAX + EXAMPLE_MAX;
 }
 
 /** Whether a schema names one elsewhere, which whoever reads it might fetch. */

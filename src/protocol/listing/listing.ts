@@ -54,15 +54,17 @@ export type DeclarationFault =
   | 'tool_schema'
   | 'tool_transport';
 
-/** What was left out, or filled in; the rest is listed all the same. */
+/** What was left out, filled in, or is refused elsewhere; the rest is listed all the same. */
 export type ListingNote =
   | 'description_cut'
   | 'example_left_out'
   | 'icon_left_out'
+  | 'info_not_of_schema'
   | 'method_assumed'
   | 'mime_type_left_out'
   | 'route_template_left_out'
   | 'schema_left_out'
+  | 'schema_missing'
   | 'service_name_left_out'
   | 'tags_left_out';
 

@@ -1,0 +1,275 @@
+import { isJsonObject, type JsonObject } from '../payment/wire-values.js';
+
+/** Where a value is not what its schema demands. */
+export interface Contradiction {
+  /** Of the value. */
+  readonly path: string;
+  /** Of the schema. */
+  readonly keyword: string;
+}
+
+/** `maybe`: something is demanded that is not read here. */
+type Fit = 'yes' | 'maybe' | Contradiction;
+
+/** Comparisons of one value; what takes more is not read to its end. */
+const STEPS_MAX = 10_000;
+/** Schemas in each other, references too. */
+const DEPTH_MAX = 64;
+/** Demanded of any value, and not read: they run a stranger's expression, or depend on what other keywords have read. */
+const UNREAD = ['$dynamicRef', 'unevaluatedItems', 'unevaluatedProperties'];
+const UNREAD_OF_OBJECTS = ['patternProperties', 'propertyNames', 'dependentSchemas'];
+const UNREAD_OF_LISTS = ['contains', 'uniqueItems'];
+/** What a path may name; other names of strangers are a star in it. */
+const NAME = /^[\w-]{1,64}$/;
+
+/**
+ * Reads a schema (draft 2020-12) against a value, in bounded steps. Expressions (`pattern`), formats and schemas
+ * elsewhere are not read: what hangs on them fits.
+ *
+ * @param path - of the value.
+ * @returns `undefined` where the value fits, or where that cannot be told.
+ */
+export function contradictionOf(
+  value: unknown,
+  schema: JsonObject,
+  path: string,
+): Contradiction | undefined {
+  try {
+    const fit = new SchemaReader(schema).fit(schema, value, { path, depth: 0 });
+    return typeof fit === 'object' ? fit : undefined;
+  } catch (error) {
+    if (error instanceof TooLongError) return undefined;
+    throw error;
+  }
+}
+
+class TooLongError extends Error {}
+
+interface Place {
+  readonly path: string;
+  readonly depth: number;
+}
+
+class SchemaReader {
+  #steps = 0;
+
+  constructor(private readonly root: JsonObject) {}
+
+  fit(schema: unknown, value: unknown, { path, depth }: Place): Fit {
+    this.#step();
+    if (schema === true) return 'yes';
+    if (schema === false) return { path, keyword: 'false' };
+    if (!isJsonObject(schema) || depth > DEPTH_MAX) return 'maybe';
+    const within = { path, depth: depth + 1 };
+    return worstOf([
+      () => (hasAny(schema, UNREAD) ? 'maybe' : 'yes'),
+      () => this.#fitReference(schema, value, within),
+      () => this.#fitPlain(schema, value, path),
+      () => fitText(schema, value, path),
+      () => this.#fitList(schema, value, within),
+      () => this.#fitObject(schema, value, within),
+      () => this.#fitChoices(schema, value, within),
+    ]);
+  }
+
+  #fitReference({ $ref: reference }: JsonObject, value: unknown, place: Place): Fit {
+    if (reference === undefined) return 'yes';
+    const schema = typeof reference === 'string' ? this.#resolve(reference) : undefined;
+    return schema === undefined ? 'maybe' : this.fit(schema, value, place);
+  }
+
+  /** Within this schema, by its path alone. */
+  #resolve(reference: string): unknown {
+    if (reference === '#') return this.root;
+    if (!reference.startsWith('#/')) return undefined;
+    let at: unknown = this.root;
+    for (const part of reference.slice(2).split('/')) {
+      this.#step();
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+      at = (at as JsonObject)[name];
+    }
+    return at;
+  }
+
+  #fitPlain(schema: JsonObject, value: unknown, path: string): Fit {
+    const { type, enum: choices, const: only } = schema;
+    return worstOf([
+      () => (type === undefined ? 'yes' : fitType(type, value, path)),
+      () => {
+        if (!Array.isArray(choices)) return choices === undefined ? 'yes' : 'maybe';
+        return choices.some((one) => this.#isSame(one, value)) ? 'yes' : { path, keyword: 'enum' };
+      },
+      () => {
+        const isOnly = !Object.hasOwn(schema, 'const') || this.#isSame(only, value);
+        return isOnly ? 'yes' : { path, keyword: 'const' };
+      },
+    ]);
+  }
+
+  #fitList(schema: JsonObject, value: unknown, { path, depth }: Place): Fit {
+    if (!Array.isArray(value)) return 'yes';
+    const { items, prefixItems, minItems, maxItems } = schema;
+    const first = Array.isArray(prefixItems) ? prefixItems : [];
+    // Lists of schemas are of older drafts.
+    if (Array.isArray(items) || hasAny(schema, UNREAD_OF_LISTS)) return 'maybe';
+    return worstOf([
+      () => fitLimits(value.length, { minItems, maxItems }, path),
+      ...value.map((one, index) => () => {
+        const ofItem = index < first.length ? (first[index] as unknown) : items;
+        const at = { path: `${path}[${index}]`, depth };
+        return ofItem === undefined ? 'yes' : this.fit(ofItem, one, at);
+      }),
+    ]);
+  }
+
+  #fitObject(schema: JsonObject, value: unknown, { path, depth }: Place): Fit {
+    if (!isJsonObject(value)) return 'yes';
+    const { required, additionalProperties, minProperties, maxProperties } = schema;
+    const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+    const isUnread = hasAny(schema, UNREAD_OF_OBJECTS);
+    const names = Object.keys(value);
+    return worstOf([
+      () => (isUnread ? 'maybe' : 'yes'),
+      () => fitLimits(names.length, { minProperties, maxProperties }, path),
+      ...(Array.isArray(required) ? required : []).map((name) => (): Fit => {
+        this.#step();
+        const isThere = typeof name !== 'string' || Object.hasOwn(value, name);
+        return isThere ? 'yes' : { path: memberOf(path, name), keyword: 'required' };
+      }),
+      ...names.map((name) => (): Fit => {
+        const at = { path: memberOf(path, name), depth };
+        if (Object.hasOwn(properties, name)) return this.fit(properties[name], value[name], at);
+        if (additionalProperties === undefined) return 'yes';
+        // It may be one whose name an expression allows.
+        if (isUnread) return 'maybe';
+        const fit = this.fit(additionalProperties, value[name], at);
+        return typeof fit === 'object' && additionalProperties === false
+          ? { path: at.path, keyword: 'additionalProperties' }
+          : fit;
+      }),
+    ]);
+  }
+
+  #fitChoices(schema: JsonObject, value: unknown, place: Place): Fit {
+    const { allOf, anyOf, oneOf, not, if: condition } = schema;
+    const all = (schemas: unknown): readonly Fit[] =>
+      Array.isArray(schemas) ? schemas.map((one) => this.fit(one, value, place)) : [];
+    return worstOf([
+      ...(Array.isArray(allOf) ? allOf : []).map((one) => () => this.fit(one, value, place)),
+      () => {
+        const fits = all(anyOf);
+        if (fits.length === 0 || fits.includes('yes')) return 'yes';
+        return fits.includes('maybe') ? 'maybe' : { path: place.path, keyword: 'anyOf' };
+      },
+      () => {
+        const fits = all(oneOf);
+        const fitting = fits.filter((one) => one === 'yes').length;
+        if (fits.length === 0) return 'yes';
+        if (fitting > 1) return { path: place.path, keyword: 'oneOf' };
+        if (fits.includes('maybe')) return 'maybe';
+        return fitting === 1 ? 'yes' : { path: place.path, keyword: 'oneOf' };
+      },
+      () => {
+        if (not === undefined) return 'yes';
+        const fit = this.fit(not, value, place);
+        if (fit === 'maybe') return 'maybe';
+        return fit === 'yes' ? { path: place.path, keyword: 'not' } : 'yes';
+      },
+      () => {
+        if (condition === undefined) return 'yes';
+        const fit = this.fit(condition, value, place);
+        if (fit === 'maybe') return 'maybe';
+        const branch = schema[fit === 'yes' ? 'then' : 'else'];
+        return branch === undefined ? 'yes' : this.fit(branch, value, place);
+      },
+    ]);
+  }
+
+  /** Whether two values of JSON are the same. */
+  #isSame(one: unknown, other: unknown): boolean {
+    this.#step();
+    if (one === other) return true;
+    if (Array.isArray(one) && Array.isArray(other)) {
+      return (
+        one.length === other.length &&
+        one.every((value, index) => this.#isSame(value, other[index]))
+      );
+    }
+    if (!isJsonObject(one) || !isJsonObject(other)) return false;
+    const names = Object.keys(one);
+    return (
+      names.length === Object.keys(other).length &&
+      names.every((name) => Object.hasOwn(other, name) && this.#isSame(one[name], other[name]))
+    );
+  }
+
+  #step(): void {
+    this.#steps += 1;
+    if (this.#steps > STEPS_MAX) throw new TooLongError();
+  }
+}
+
+/** The first contradiction ends it. */
+function worstOf(parts: readonly (() => Fit)[]): Fit {
+  let worst: Fit = 'yes';
+  for (const part of parts) {
+    const fit = part();
+    if (typeof fit === 'object') return fit;
+    if (fit === 'maybe') worst = 'maybe';
+  }
+  return worst;
+}
+
+function hasAny(schema: JsonObject, names: readonly string[]): boolean {
+  return names.some((name) => schema[name] !== undefined && schema[name] !== false);
+}
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isInteger(value),
+  string: (value) => typeof value === 'string',
+  array: (value) => Array.isArray(value),
+  object: isJsonObject,
+};
+
+function fitType(said: unknown, value: unknown, path: string): Fit {
+  const names: readonly unknown[] = Array.isArray(said) ? said : [said];
+  const isKnown = names.every((name) => typeof name === 'string' && Object.hasOwn(TYPES, name));
+  if (!isKnown) return 'maybe';
+  const isOne = names.some((name) => TYPES[String(name)]?.(value) === true);
+  return isOne ? 'yes' : { path, keyword: 'type' };
+}
+
+/** Texts and numbers. */
+function fitText(schema: JsonObject, value: unknown, path: string): Fit {
+  const { minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  if (typeof value === 'string') {
+    const fit = fitLimits(Array.from(value).length, { minLength, maxLength }, path);
+    return fit === 'yes' && schema['pattern'] !== undefined ? 'maybe' : fit;
+  }
+  if (typeof value !== 'number') return 'yes';
+  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) {
+    return { path, keyword: 'exclusiveMinimum' };
+  }
+  if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum) {
+    return { path, keyword: 'exclusiveMaximum' };
+  }
+  const fit = fitLimits(value, { minimum, maximum }, path);
+  return fit === 'yes' && schema['multipleOf'] !== undefined ? 'maybe' : fit;
+}
+
+/** @param limits - by their keywords, which begin with `min` or `max`. */
+function fitLimits(value: number, limits: JsonObject, path: string): Fit {
+  for (const [keyword, limit] of Object.entries(limits)) {
+    if (typeof limit !== 'number') continue;
+    if (keyword.startsWith('min') ? value < limit : value > limit) return { path, keyword };
+  }
+  return 'yes';
+}
+
+function memberOf(path: string, name: string): string {
+  return `${path}.${NAME.test(name) ? name : '*'}`;
+}
