@@ -1,12 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
-import type { ChainRegistry } from '../platform/chain/chain-registry.js';
-import type { AppConfig } from '../platform/config/app-config.js';
-import type { ApprovalSponsoring } from '../platform/config/network-settings.js';
-import { addressWord, uintWord } from '../protocol/evm/abi-words.js';
 import { anEip3009Authorization } from '../../test/builders/protocol/payment/accepted-payment.js';
-import type { Eip3009Claim, Payment } from '../protocol/payment/payment.js';
-import { registerScheme } from '../protocol/schemes/registry.js';
 import {
   aNoteAuthorization,
   aNotePayment,
@@ -14,6 +8,12 @@ import {
   PAYER,
 } from '../../test/builders/protocol/schemes/toy-payment.js';
 import { COUNTER, TOY_SCHEME } from '../../test/builders/protocol/schemes/toy-scheme.js';
+import type { ChainRegistry } from '../platform/chain/chain-registry.js';
+import type { AppConfig } from '../platform/config/app-config.js';
+import type { ApprovalSponsoring } from '../platform/config/network-settings.js';
+import { addressWord, uintWord } from '../protocol/evm/abi-words.js';
+import type { Eip3009Claim, Payment } from '../protocol/payment/payment.js';
+import { registerScheme } from '../protocol/schemes/registry.js';
 import type { PublishedStatus } from '../settlement/ledger/queries/lane-queries.js';
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { NO_ARCHIVE } from '../settlement/ledger/settlement-archive.js';

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { BadRequestException } from '@nestjs/common';
 import type { Hex } from 'viem';
-import type { JsonObject } from '../protocol/payment/wire-values.js';
 import {
   anEip3009Payment,
   PAYER,
   type Sent,
   STRANGER,
 } from '../../test/builders/protocol/schemes/exact/exact-payment.js';
-import type { ClaimRef } from '../settlement/ledger/settlement-store.js';
 import { aSettlementView } from '../../test/builders/settlement/model/settlement-view.js';
+import type { JsonObject } from '../protocol/payment/wire-values.js';
+import type { ClaimRef } from '../settlement/ledger/settlement-store.js';
 import type { CarriedExtension, ExtendedRequest } from '../settlement/settle-extension.js';
 import {
   type FacilitatorParts,

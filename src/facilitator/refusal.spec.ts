@@ -1,8 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { MESSAGE_MAX_CHARACTERS } from '../protocol/diagnosis/diagnosis.js';
-import { envelopeFinding } from '../protocol/diagnosis/request-findings.js';
-import { parsePayment, readEnvelope } from '../protocol/payment/parse-payment.js';
-import { type Reason, REASONS } from '../protocol/reasons.js';
 import {
   type Asked,
   bodyUpto,
@@ -18,6 +14,10 @@ import {
   refused,
   TOKEN,
 } from '../../test/builders/facilitator/refusal.js';
+import { MESSAGE_MAX_CHARACTERS } from '../protocol/diagnosis/diagnosis.js';
+import { envelopeFinding } from '../protocol/diagnosis/request-findings.js';
+import { parsePayment, readEnvelope } from '../protocol/payment/parse-payment.js';
+import { type Reason, REASONS } from '../protocol/reasons.js';
 import { refusalOf } from './refusal.js';
 
 const AUTH = 'paymentPayload.payload.authorization';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
 import { holdsAllOf, settlementOfRow } from './archived-row.js';
-import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 import { rowOf, type SettlementRow } from './settlement-row.js';
 
 const rowOfRecord = (settlement: RecordedSettlement): SettlementRow =>

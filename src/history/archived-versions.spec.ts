@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { aRecorded } from '../../test/builders/history/recorded-settlement.js';
 import type { NotedChange } from '../settlement/ledger/outbox.js';
 import { ArchivedVersions } from './archived-versions.js';
-import { aRecorded } from '../../test/builders/history/recorded-settlement.js';
 
 const AT = { chainId: 56, epoch: 'first' };
 

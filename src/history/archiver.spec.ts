@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 import { TestClock } from '../../test/builders/platform/concurrency/clock.js';
+import { MemoryArchive } from '../../test/twins/history/memory-archive.js';
+import { MemoryOutbox } from '../../test/twins/history/memory-outbox.js';
 import { ArchiveError } from './archive.js';
 import { Archiver } from './archiver.js';
 import type { Archived } from './history-observer.js';
-import { MemoryArchive } from '../../test/twins/history/memory-archive.js';
-import { MemoryOutbox } from '../../test/twins/history/memory-outbox.js';
-import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 
 describe('the archiver', () => {
   let outbox: MemoryOutbox;

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 import { TestClock } from '../../test/builders/platform/concurrency/clock.js';
 import type { ArchivedSettlement, ArchiveQuery } from '../settlement/ledger/settlement-archive.js';
 import { ArchiveError } from './archive.js';
 import { settlementOfRow } from './archived-row.js';
 import { BoundedArchive } from './bounded-archive.js';
-import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 import { rowOf } from './settlement-row.js';
 
 const QUERY: ArchiveQuery = { by: 'id', chainId: 56, ids: [idOf('a')] };

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
+import { MemoryCooled } from '../../test/twins/history/memory-cooled.js';
 import { LedgerEpochChangedError } from '../protocol/errors.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
@@ -6,8 +8,6 @@ import { ArchiveError } from './archive.js';
 import { settlementOfRow } from './archived-row.js';
 import { Evictor } from './evictor.js';
 import type { Left } from './history-observer.js';
-import { MemoryCooled } from '../../test/twins/history/memory-cooled.js';
-import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
 import { rowOf } from './settlement-row.js';
 
 const AT = { chainId: 56, epoch: 'first' };

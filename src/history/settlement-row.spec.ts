@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { aRecorded, CLAIMED_AT, idOf } from '../../test/builders/history/recorded-settlement.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
 import { holdsAllOf, settlementOfRow } from './archived-row.js';
-import { aRecorded, CLAIMED_AT, idOf } from '../../test/builders/history/recorded-settlement.js';
 import { newestOf, rowOf } from './settlement-row.js';
 
 const change = (settlement: RecordedSettlement, id = idOf('a'), sequence = 1) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import type { EvmChain } from '../platform/chain/evm-chain.js';
 import { anAcceptedPayment } from '../../test/builders/protocol/payment/accepted-payment.js';
 import { anAcceptedUpto, UPTO_LANE } from '../../test/builders/protocol/schemes/upto/upto.js';
+import type { EvmChain } from '../platform/chain/evm-chain.js';
 import { Admission } from './admission.js';
 import type { PublishedStatus } from './ledger/queries/lane-queries.js';
 

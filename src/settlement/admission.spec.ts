@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { EvmChain } from '../platform/chain/evm-chain.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../test/builders/protocol/payment/accepted-payment.js';
+import type { EvmChain } from '../platform/chain/evm-chain.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { Admission } from './admission.js';
 import type { LaneQueries } from './ledger/queries/lane-queries.js';

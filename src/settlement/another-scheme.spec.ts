@@ -1,15 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
-import { refOf } from '../platform/chain/authorization-use.js';
-import type { EvmChain } from '../platform/chain/evm-chain.js';
 import { aChain, FakeChain, hash32 } from '../../test/builders/platform/chain/fake-chain.js';
-import type { UseOutcome } from '../platform/chain/use-search/use-search.js';
-import { uintWord } from '../protocol/evm/abi-words.js';
-import type { Sender } from '../protocol/evm/chain-reader.js';
 import { anAcceptedPayment } from '../../test/builders/protocol/payment/accepted-payment.js';
-import { type AcceptedPayment, assetNameOf } from '../protocol/payment/accepted-payment.js';
-import { callOf, isExpiredAt } from '../protocol/payment/payment-facts.js';
-import { registerScheme } from '../protocol/schemes/registry.js';
 import {
   anAcceptedNote,
   collectedLogs,
@@ -18,12 +10,20 @@ import {
   UNTIL,
 } from '../../test/builders/protocol/schemes/toy-payment.js';
 import { TILL, TOY_SCHEME } from '../../test/builders/protocol/schemes/toy-scheme.js';
+import { MemoryLaneStore } from '../../test/twins/settlement/ledger/memory-lane-store.js';
+import { refOf } from '../platform/chain/authorization-use.js';
+import type { EvmChain } from '../platform/chain/evm-chain.js';
+import type { UseOutcome } from '../platform/chain/use-search/use-search.js';
+import { uintWord } from '../protocol/evm/abi-words.js';
+import type { Sender } from '../protocol/evm/chain-reader.js';
+import { type AcceptedPayment, assetNameOf } from '../protocol/payment/accepted-payment.js';
+import { callOf, isExpiredAt } from '../protocol/payment/payment-facts.js';
+import { registerScheme } from '../protocol/schemes/registry.js';
 import { ChainOutcomeResolver } from './lanes/following/chain-outcome-resolver.js';
 import { AssetSuspension } from './lanes/sending/asset-suspension.js';
 import { ChainBatchSimulator } from './lanes/sending/chain-batch-simulator.js';
 import { LearnedGasEstimates } from './lanes/sending/gas-estimates.js';
 import { expiryLua } from './ledger/expiry-lua.js';
-import { MemoryLaneStore } from '../../test/twins/settlement/ledger/memory-lane-store.js';
 import { paymentFields, readDetails } from './ledger/record.js';
 import { gasBoundOf, groupForSending, type Sendable } from './model/grouping.js';
 

@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { PostgresCalls } from '../../src/discovery/postgres/postgres-calls.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
-import { callsContract } from '../twins/discovery/quality/calls-contract.js';
-import { type MadeSettlement, SETTLE_MS } from '../twins/discovery/quality/memory-calls.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { aRecorded } from '../builders/history/recorded-settlement.js';
 import { freshDatabase } from '../support/fresh-database.js';
+import { callsContract } from '../twins/discovery/quality/calls-contract.js';
+import { type MadeSettlement, SETTLE_MS } from '../twins/discovery/quality/memory-calls.js';
 
 const database = freshDatabase();
 let version = 0;

@@ -1,4 +1,7 @@
 import { serializeErc6492Signature } from 'viem';
+import { type Reason, REASONS } from '../../src/protocol/reasons.js';
+import { PERMIT2_REASONS } from '../../src/protocol/reasons/permit2-reasons.js';
+import { UPTO_REASONS } from '../../src/protocol/reasons/upto-reasons.js';
 import {
   bodyUpto,
   bodyV1,
@@ -9,9 +12,6 @@ import {
   permit2,
   refused,
 } from '../builders/facilitator/refusal.js';
-import { type Reason, REASONS } from '../../src/protocol/reasons.js';
-import { PERMIT2_REASONS } from '../../src/protocol/reasons/permit2-reasons.js';
-import { UPTO_REASONS } from '../../src/protocol/reasons/upto-reasons.js';
 
 const AUTHORIZATION = 'paymentPayload.payload.authorization';
 const PERMIT = 'paymentPayload.payload.permit2Authorization';

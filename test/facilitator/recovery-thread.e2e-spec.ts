@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { type Hex, keccak256, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { loadSignerRecovery } from '../../src/platform/crypto/recover-signer.js';
-import { compareRecoveries } from '../builders/platform/crypto/recovery-comparison.js';
 import type { RecoveryThread as Thread } from '../../src/platform/crypto/recovery-thread.js';
+import { compareRecoveries } from '../builders/platform/crypto/recovery-comparison.js';
 
 /** The thread runs a file, so it is the built one that is tested. */
 const BUILT: string = new URL('../../dist/platform/crypto/recovery-thread.js', import.meta.url)

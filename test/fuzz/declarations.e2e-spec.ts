@@ -8,16 +8,16 @@ import type { Address } from 'viem';
 import { itemOf } from '../../src/discovery/asking/item.js';
 import { DiscoveryPageController } from '../../src/discovery/discovery-page.controller.js';
 import { Learner } from '../../src/discovery/learning/learner.js';
-import { aPaid } from '../builders/discovery/lesson.js';
-import { MemoryCatalogue } from '../twins/discovery/memory-catalogue.js';
 import { pageHeaders } from '../../src/platform/http/page-headers.js';
 import { StaticFile } from '../../src/platform/http/static-file.js';
 import type { Listing, ReadDeclaration } from '../../src/protocol/listing/listing.js';
 import { readDeclaration } from '../../src/protocol/listing/read-declaration.js';
-import { MemoryDeclarationNotes } from '../twins/settlement/ledger/memory-declaration-notes.js';
+import { aPaid } from '../builders/discovery/lesson.js';
 import { Browser } from '../support/browser.js';
 import { TEST_SEED } from '../support/seed.js';
 import { SeededRandom } from '../support/seeded-random.js';
+import { MemoryCatalogue } from '../twins/discovery/memory-catalogue.js';
+import { MemoryDeclarationNotes } from '../twins/settlement/ledger/memory-declaration-notes.js';
 import { DeclarationMaker, ELSEWHERE, problemsOf } from './declarations.js';
 
 /** `npm run test:fuzz` reads 10 000; this many are part of `npm test`. */

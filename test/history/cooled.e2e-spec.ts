@@ -4,10 +4,6 @@ import { usedBytes } from '../../bench/support/redis-memory.js';
 import { rowOf } from '../../src/history/settlement-row.js';
 import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
-import {
-  anAcceptedPayment,
-  anEip3009Authorization,
-} from '../builders/protocol/payment/accepted-payment.js';
 import { hashOf } from '../../src/protocol/payment/hash.js';
 import { termsOf } from '../../src/protocol/payment/identity.js';
 import type {
@@ -31,8 +27,12 @@ import { RedisLabelStore } from '../../src/settlement/ledger/redis-label-store.j
 import { RedisLaneStore } from '../../src/settlement/ledger/redis-lane-store.js';
 import { RedisOutbox } from '../../src/settlement/ledger/redis-outbox.js';
 import type { Requester } from '../../src/settlement/ledger/requester.js';
-import { FakeArchive } from '../builders/settlement/ledger/settlement-archive.js';
 import type { ClaimRef } from '../../src/settlement/ledger/settlement-store.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../builders/protocol/payment/accepted-payment.js';
+import { FakeArchive } from '../builders/settlement/ledger/settlement-archive.js';
 import { aSettlementView } from '../builders/settlement/model/settlement-view.js';
 import { anAttempt, LedgerWorld, LIMITS } from '../settlement/ledger/ledger-world.js';
 import { describeCooled, describeOutbox } from '../twins/history/leaving-contract.js';

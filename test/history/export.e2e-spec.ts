@@ -7,9 +7,9 @@ import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sand
 import type { Service } from '../../sandbox/service.js';
 import { connectDatabase } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
-import { aRecorded, CLAIMED_AT } from '../builders/history/recorded-settlement.js';
 import { createApiKey } from '../../src/operations/access/api-key.js';
 import { Secret } from '../../src/platform/config/secret.js';
+import { aRecorded, CLAIMED_AT } from '../builders/history/recorded-settlement.js';
 import { eventually } from '../support/http.js';
 import type { Json } from '../support/payments.js';
 import { World } from '../support/world.js';

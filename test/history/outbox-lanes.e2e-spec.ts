@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
-import { laneStoreContract } from '../twins/settlement/ledger/lane-store-contract.js';
 import { emptyLedger } from '../settlement/ledger/empty-ledger.js';
+import { laneStoreContract } from '../twins/settlement/ledger/lane-store-contract.js';
 import { OutboxMirror } from './outbox-mirror.js';
 
 const CHAIN_ID = 56;

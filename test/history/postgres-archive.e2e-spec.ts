@@ -11,10 +11,10 @@ import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js'
 import { PostgresArchiveReader } from '../../src/history/postgres/postgres-archive-reader.js';
 import { PostgresBooks } from '../../src/history/postgres/postgres-books.js';
 import { PostgresSettlementReader } from '../../src/history/postgres/postgres-settlement-reader.js';
-import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { RecordedSettlement } from '../../src/settlement/model/recorded-settlement.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { ARCHIVE_NOW, describeArchive } from '../twins/history/archive-contract.js';
 import { describeBooks } from '../twins/history/reconciliation/books-contract.js';
 

@@ -4,13 +4,13 @@ import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { PostgresSettlementReader } from '../../src/history/postgres/postgres-settlement-reader.js';
-import { aRecorded, CLAIMED_AT } from '../builders/history/recorded-settlement.js';
 import type { SettlementFilter } from '../../src/history/sellers/settlement-filter.js';
-import { MemorySettlementReader } from '../builders/history/sellers/settlement-reader.js';
 import type { Position, SettlementReader } from '../../src/history/sellers/settlement-reader.js';
 import { rowOf, type SettlementRow } from '../../src/history/settlement-row.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
+import { aRecorded, CLAIMED_AT } from '../builders/history/recorded-settlement.js';
+import { MemorySettlementReader } from '../builders/history/sellers/settlement-reader.js';
 
 const DAY_MS = 86_400_000;
 const addressOf = (byte: number): Address => `0x${byte.toString(16).padStart(2, '0').repeat(20)}`;

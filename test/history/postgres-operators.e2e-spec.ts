@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
-import { MemoryOperatorArchive } from '../builders/history/operators/operator-archive.js';
 import type {
   OperatorArchive,
   SearchFilter,
@@ -11,11 +10,12 @@ import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js'
 import { PostgresAudit } from '../../src/history/postgres/postgres-audit.js';
 import { PostgresBooks } from '../../src/history/postgres/postgres-books.js';
 import { PostgresOperatorArchive } from '../../src/history/postgres/postgres-operator-archive.js';
-import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import type { Position } from '../../src/history/sellers/settlement-reader.js';
 import { rowOf } from '../../src/history/settlement-row.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
+import { MemoryOperatorArchive } from '../builders/history/operators/operator-archive.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 
 const DAY_MS = 86_400_000;
 const addressOf = (byte: number): Address => `0x${byte.toString(16).padStart(2, '0').repeat(20)}`;

@@ -3,7 +3,6 @@ import type { Address } from 'viem';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
-import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { challengeIn } from '../../src/history/webhooks/event-body.js';
 import { addDeliveries, EventWriter } from '../../src/history/webhooks/event-writer.js';
 import { PostgresDeliveries } from '../../src/history/webhooks/postgres-deliveries.js';
@@ -17,6 +16,7 @@ import { Secret } from '../../src/platform/config/secret.js';
 import { RedisUnavailableError } from '../../src/protocol/errors.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { SettlementState } from '../../src/settlement/model/settlement.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { describeDeliveries, MOVED_URL } from '../twins/history/webhooks/deliveries-contract.js';
 
 const CHAIN_ID = 56;

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { PAYEE } from '../../../test/builders/discovery/lesson.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { NotedContent } from '../../settlement/ledger/declaration-notes.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { CarriedExtension, ExtendedOutcome } from '../../settlement/settle-extension.js';
-import { PAYEE } from '../../../test/builders/discovery/lesson.js';
 import type { EntryName } from '../owned/statement.js';
 import { DeclaredListings } from './declared-listings.js';
 

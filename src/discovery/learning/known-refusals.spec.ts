@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import { OTHER_PAYEE, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import type { EntryName } from '../owned/statement.js';
 import { entryIdNamed } from '../postgres/entry-rows.js';
 import { KnownRefusals, type StandingRefusals } from './known-refusals.js';

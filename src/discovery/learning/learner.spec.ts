@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aListing, aPaid, NOON, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { MemoryDeclarationNotes } from '../../../test/twins/settlement/ledger/memory-declaration-notes.js';
 import type { CatalogueFilter, Learnt } from '../catalogue.js';
 import type { Declared } from '../declared.js';
-import { aListing, aPaid, NOON, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
-import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import type { DeclaredCall } from '../quality/call-book.js';
 import { Learner } from './learner.js';
 

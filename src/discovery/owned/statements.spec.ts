@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { aLesson, NOON, OTHER_PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { ArchiveError } from '../../history/archive.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { recoverSignerWithNoble } from '../../platform/crypto/recover-signer.js';
-import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
-import { aLesson, NOON, OTHER_PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
-import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { signedBy } from './signed-by.js';
 import { STATEMENT_TYPES, statementDomain } from './statement.js';
 import { Statements } from './statements.js';

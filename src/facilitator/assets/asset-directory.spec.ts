@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import type { ChainView } from '../../platform/chain/chain-view.js';
-import type { NetworkConfig } from '../../platform/config/app-config.js';
-import { BUILT_IN_NETWORKS } from '../../platform/config/built-in-networks.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
 import {
   aTokenChain,
   type FakeToken,
   TOKEN_AT,
 } from '../../../test/builders/protocol/evm/token/token.js';
+import type { ChainView } from '../../platform/chain/chain-view.js';
+import type { NetworkConfig } from '../../platform/config/app-config.js';
+import { BUILT_IN_NETWORKS } from '../../platform/config/built-in-networks.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { TokenFacts } from '../../protocol/evm/token/token-facts.js';
 import { AssetDirectory, type DirectoryParts } from './asset-directory.js';
 import { type AssetReading, assetView } from './asset-view.js';

@@ -1,11 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { hashTypedData, recoverAddress } from 'viem';
-import { DEFAULT_SCHEME_CONTRACTS, PERMIT2 } from '../../protocol/evm/contracts.js';
-import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
-import { parsePayment } from '../../protocol/payment/parse-payment.js';
-import type { Payment } from '../../protocol/payment/payment.js';
-import type { Reason } from '../../protocol/reasons.js';
-import type { Offer } from './checks/offer.js';
 import {
   anOffer,
   ASSET,
@@ -14,6 +8,12 @@ import {
   v1Accept,
   v2Accept,
 } from '../../../test/builders/facilitator/doctor/doctor.js';
+import { DEFAULT_SCHEME_CONTRACTS, PERMIT2 } from '../../protocol/evm/contracts.js';
+import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
+import { parsePayment } from '../../protocol/payment/parse-payment.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import type { Offer } from './checks/offer.js';
 import { dryRun } from './dry-run.js';
 import { trialPayment } from './trial-payment.js';
 

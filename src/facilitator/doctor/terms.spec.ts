@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SellerAnswer } from './answer.js';
 import {
   anAnswer,
   encoded,
   v1Terms,
   v2Terms,
 } from '../../../test/builders/facilitator/doctor/doctor.js';
+import type { SellerAnswer } from './answer.js';
 import { readTerms } from './terms.js';
 
 const found = (more: Partial<SellerAnswer>): string[] =>

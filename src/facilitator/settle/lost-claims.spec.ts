@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Hex } from 'viem';
-import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
-import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import {
   PAYEE,
   PAYER,
   STRANGER,
   TOKEN,
 } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { PublishedStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import type { Adoption } from '../../settlement/ledger/settlement-store.js';
-import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { LostClaims } from './lost-claims.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
 } from '../../../test/builders/protocol/payment/accepted-payment.js';
+import { anEip3009Payment } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement-archive.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
+import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
+import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { anEip3009Payment } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import type { Admission } from '../../settlement/admission.js';
-import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
-import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
-import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement-archive.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import type { Judgement, Match, PaymentVerifier } from '../verify/payment-verifier.js';
 import { SettleService } from './settle.service.js';

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Hex } from 'viem';
+import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
 import {
   aPayment,
   aRequester,
   CHAIN_ID,
 } from '../../../test/twins/settlement/ledger/settlement-store-contract.js';
-import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Finality, SettlementState } from '../../settlement/model/settlement.js';
-import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { SettleAnswers } from './settle-answer.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;

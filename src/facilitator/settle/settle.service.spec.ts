@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Hex, numberToHex } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
 import { anEip3009Authorization } from '../../../test/builders/protocol/payment/accepted-payment.js';
-import { identityOf } from '../../protocol/payment/identity.js';
-import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
-import type { Reason } from '../../protocol/reasons.js';
 import {
   anUptoAuthorization,
   anUptoPayment,
 } from '../../../test/builders/protocol/schemes/upto/upto.js';
-import type { Admission } from '../../settlement/admission.js';
-import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import { identityOf } from '../../protocol/payment/identity.js';
+import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import type { Admission } from '../../settlement/admission.js';
+import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { parsePayment, readEnvelope } from '../../protocol/payment/parse-payment.js';
-import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import {
   anEip3009Payment,
   PAYER,
 } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
-import type { ReadRequest } from '../refusal.js';
 import { MemorySimulationStore } from '../../../test/twins/facilitator/simulation/memory-simulation-store.js';
+import { parsePayment, readEnvelope } from '../../protocol/payment/parse-payment.js';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
+import type { ReadRequest } from '../refusal.js';
 import { SILENT_MS, simulatedHashOf, type SimulatedOutcome, SLOW_MS } from './outcomes.js';
 import { SimulatedSettles, type SimulationTerms } from './simulated-settles.js';
 

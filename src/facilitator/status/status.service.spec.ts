@@ -1,5 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
+import {
+  aUseChain,
+  TX,
+  type UseChain,
+} from '../../../test/builders/facilitator/status/use-chain.js';
+import { anEip3009Authorization } from '../../../test/builders/protocol/payment/accepted-payment.js';
+import {
+  anEip3009Payment,
+  aPermit2Payment,
+  PAYEE,
+  PAYER,
+  TOKEN,
+} from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import {
+  aSettlementDetails,
+  aSettlementView,
+} from '../../../test/builders/settlement/model/settlement-view.js';
+import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
 import { addressWord, uintWord } from '../../protocol/evm/abi-words.js';
@@ -10,32 +28,14 @@ import {
   AUTHORIZATION_USED_TOPIC,
   TRANSFER_TOPIC,
 } from '../../protocol/evm/logs.js';
-import { anEip3009Authorization } from '../../../test/builders/protocol/payment/accepted-payment.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import {
-  anEip3009Payment,
-  aPermit2Payment,
-  PAYEE,
-  PAYER,
-  TOKEN,
-} from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
-import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import type {
   Settlement,
   SettlementQueries,
 } from '../../settlement/ledger/queries/settlement-queries.js';
-import {
-  aSettlementDetails,
-  aSettlementView,
-} from '../../../test/builders/settlement/model/settlement-view.js';
 import { StatusService } from './status.service.js';
-import {
-  aUseChain,
-  TX,
-  type UseChain,
-} from '../../../test/builders/facilitator/status/use-chain.js';
 import { UsedAuthorizationFinder } from './used-authorization-finder.js';
 
 const OTHER_TOKEN: Address = `0x${'44'.repeat(20)}`;

@@ -1,14 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import type { ChainView } from '../../platform/chain/chain-view.js';
-import type { NeededHead } from '../../platform/chain/judgement.js';
-import type { AdmissionLists } from '../../platform/config/admission-settings.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
-import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
-import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
-import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
-import type { Payment } from '../../protocol/payment/payment.js';
 import {
   AMOUNT,
   anEip3009Payment,
@@ -24,9 +15,18 @@ import {
   TOKEN,
 } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { anUptoPayment } from '../../../test/builders/protocol/schemes/upto/upto.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { ChainView } from '../../platform/chain/chain-view.js';
+import type { NeededHead } from '../../platform/chain/judgement.js';
+import type { AdmissionLists } from '../../platform/config/admission-settings.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
+import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
+import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
 import { BLANK_RECORD, type PayerRecord } from '../../settlement/ledger/settlement-store.js';
-import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import type { LaneSenders } from './lane-senders.js';
 import { type Judgement, PaymentVerifier } from './payment-verifier.js';
 

@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
+import { aUseChain } from '../../../test/builders/facilitator/status/use-chain.js';
+import { anEip3009Payment } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement-archive.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import {
   ChainUnavailableError,
   type FacilitatorError,
@@ -7,8 +11,6 @@ import {
 } from '../../protocol/errors.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { anEip3009Payment } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
-import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement-archive.js';
 import { NO_ARCHIVE, type SettlementArchive } from '../../settlement/ledger/settlement-archive.js';
 import {
   BLANK_RECORD,
@@ -17,9 +19,7 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
-import { aUseChain } from '../../../test/builders/facilitator/status/use-chain.js';
 import type { PaidBy, Use } from '../status/used-authorization-finder.js';
 import type { Match, PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';

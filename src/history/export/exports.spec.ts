@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
-import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
-import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
-import { ArchiveError } from '../archive.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import {
   MemorySettlementReader,
   rowNamed,
 } from '../../../test/builders/history/sellers/settlement-reader.js';
+import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
+import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
+import { ArchiveError } from '../archive.js';
 import { cellOf, csvOf } from './csv.js';
 import { COLUMN_NAMES } from './export-columns.js';
 import { Exports } from './exports.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
-import { refOf } from '../../platform/chain/authorization-use.js';
+import { LANE, STRANGER } from '../../../test/builders/history/reconciliation/books.js';
+import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import {
   aChain,
   failure,
@@ -12,10 +13,9 @@ import {
 } from '../../../test/builders/platform/chain/fake-chain.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { anAcceptedPayment } from '../../../test/builders/protocol/payment/accepted-payment.js';
+import { refOf } from '../../platform/chain/authorization-use.js';
 import { callOf } from '../../protocol/payment/payment-facts.js';
-import { LANE, STRANGER } from '../../../test/builders/history/reconciliation/books.js';
 import { ChainEvidence } from '../reconciliation/chain-evidence.js';
-import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { LostOutcomes } from './lost-outcome.js';
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
+import { MemoryUnfinished } from '../../../test/twins/history/lost/memory-unfinished.js';
 import { MemoryArchive } from '../../../test/twins/history/memory-archive.js';
 import { MemoryOutbox } from '../../../test/twins/history/memory-outbox.js';
-import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { LostEnding, LostVerdict } from './lost-outcome.js';
 import { type LostOutcome, LostSettlements } from './lost-settlements.js';
-import { MemoryUnfinished } from '../../../test/twins/history/lost/memory-unfinished.js';
 
 const HASH = `0x${'5f'.repeat(32)}` as const;
 const PLACE: NonNullable<LostEnding['place']> = {

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
+import { MemoryOperatorArchive } from '../../../test/builders/history/operators/operator-archive.js';
+import { CLAIMED_AT, idOf } from '../../../test/builders/history/recorded-settlement.js';
+import { rowNamed } from '../../../test/builders/history/sellers/settlement-reader.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
 import type { CodedError } from '../../platform/http/coded-error.js';
 import { ArchiveError } from '../archive.js';
-import { CLAIMED_AT, idOf } from '../../../test/builders/history/recorded-settlement.js';
-import { rowNamed } from '../../../test/builders/history/sellers/settlement-reader.js';
 import type { Webhook } from '../webhooks/webhook.js';
-import { MemoryOperatorArchive } from '../../../test/builders/history/operators/operator-archive.js';
 import type { AuditRow, ReconciliationRun } from './operator-archive.js';
 import { OperatorHistory } from './operator-history.js';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ArchiveError } from '../archive.js';
+import { MemoryOperatorArchive } from '../../../test/builders/history/operators/operator-archive.js';
 import { CLAIMED_AT, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { rowNamed } from '../../../test/builders/history/sellers/settlement-reader.js';
-import { MemoryOperatorArchive } from '../../../test/builders/history/operators/operator-archive.js';
+import { ArchiveError } from '../archive.js';
 import { SettlementPasts } from './settlement-past.js';
 
 const HOUR_MS = 3_600_000;

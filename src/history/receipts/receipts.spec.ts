@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import { type Address, recoverTypedDataAddress, verifyTypedData } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
+import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
-import { Secret } from '../../platform/config/secret.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { Secret } from '../../platform/config/secret.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import { ArchiveError } from '../archive.js';
-import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { ReceiptSigner, type SignedReceipt } from './receipt-signer.js';
 import { Receipts, type ReceiptsParts } from './receipts.js';
 

@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  ASSET,
+  aTransfer,
+  aUse,
+  LANE,
+  STRANGER,
+} from '../../../test/builders/history/reconciliation/books.js';
+import {
   aChain,
   failure,
   FakeChain,
@@ -11,13 +18,6 @@ import {
 } from '../../../test/builders/platform/chain/fake-chain.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import {
-  ASSET,
-  aTransfer,
-  aUse,
-  LANE,
-  STRANGER,
-} from '../../../test/builders/history/reconciliation/books.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { compareTransaction } from './compare-transaction.js';
 

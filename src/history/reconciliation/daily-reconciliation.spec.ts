@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { hashNamed } from '../../../test/builders/history/reconciliation/books.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { ArchiveError } from '../archive.js';
-import { hashNamed } from '../../../test/builders/history/reconciliation/books.js';
 import {
   DailyReconciliation,
   type DailyRuns,

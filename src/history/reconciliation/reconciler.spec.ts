@@ -1,6 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import {
+  aBooked,
+  addressOf,
+  ASSET,
+  aTransfer,
+  aUse,
+  LANE,
+  STRANGER,
+} from '../../../test/builders/history/reconciliation/books.js';
+import {
   aChain,
   failure,
   FakeChain,
@@ -10,18 +19,9 @@ import {
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
-import {
-  aBooked,
-  addressOf,
-  ASSET,
-  aTransfer,
-  aUse,
-  LANE,
-  STRANGER,
-} from '../../../test/builders/history/reconciliation/books.js';
+import { MemoryBooks } from '../../../test/twins/history/reconciliation/memory-books.js';
 import type { BookedSettlement } from './books.js';
 import { ChainEvidence } from './chain-evidence.js';
-import { MemoryBooks } from '../../../test/twins/history/reconciliation/memory-books.js';
 import { Reconciler, type ReconcilerParts, type ReconcilerTask } from './reconciler.js';
 import type { Checkpoint } from './settlement-books.js';
 

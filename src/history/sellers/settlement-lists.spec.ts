@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import type { CodedError } from '../../platform/http/coded-error.js';
-import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
-import { ArchiveError } from '../archive.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../../../test/builders/history/recorded-settlement.js';
-import { rowOf, type SettlementRow } from '../settlement-row.js';
-import { settlementOf } from './archived-settlement.js';
-import { NO_LISTS, SettlementLists } from './settlement-lists.js';
 import {
   MemorySettlementReader,
   rowNamed as row,
 } from '../../../test/builders/history/sellers/settlement-reader.js';
+import type { CodedError } from '../../platform/http/coded-error.js';
+import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
+import { ArchiveError } from '../archive.js';
+import { rowOf, type SettlementRow } from '../settlement-row.js';
+import { settlementOf } from './archived-settlement.js';
+import { NO_LISTS, SettlementLists } from './settlement-lists.js';
 
 const SHOP: Address = `0x${'c3'.repeat(20)}`;
 const OTHER: Address = `0x${'d4'.repeat(20)}`;

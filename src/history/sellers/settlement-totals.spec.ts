@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
-import { ArchiveError } from '../archive.js';
 import { CLAIMED_AT } from '../../../test/builders/history/recorded-settlement.js';
-import type { SettlementRow } from '../settlement-row.js';
 import {
   MemorySettlementReader,
   rowNamed,
 } from '../../../test/builders/history/sellers/settlement-reader.js';
+import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { ArchiveError } from '../archive.js';
+import type { SettlementRow } from '../settlement-row.js';
 import { TotalsOfSellers } from './settlement-totals.js';
 
 const DAY_MS = 86_400_000;

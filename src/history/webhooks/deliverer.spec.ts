@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook as Receiver } from 'standardwebhooks';
 import type { Address } from 'viem';
+import { MemoryDeliveries } from '../../../test/twins/history/webhooks/memory-deliveries.js';
 import { Secret } from '../../platform/config/secret.js';
 import {
   type FetchAnswer,
@@ -10,7 +11,6 @@ import {
 import { ATTEMPTS_MAX } from './backoff.js';
 import { Deliverer } from './deliverer.js';
 import { challengeBody } from './event-body.js';
-import { MemoryDeliveries } from '../../../test/twins/history/webhooks/memory-deliveries.js';
 import { WebhookSecrets } from './signature.js';
 import { CHALLENGE_EVENT, type Webhook } from './webhook.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { rowNamed } from '../../../test/builders/history/sellers/settlement-reader.js';
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { settlementOf } from '../sellers/archived-settlement.js';
-import { rowNamed } from '../../../test/builders/history/sellers/settlement-reader.js';
 import { eventBody } from './event-body.js';
 
 describe('the body of an event', () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { delay } from '../../platform/concurrency/timing.js';
-import { Secret } from '../../platform/config/secret.js';
-import { connectReader } from '../../platform/redis/redis-connection.js';
 import {
   aSilentRedis,
   type SilentRedis,
 } from '../../../test/builders/platform/redis/silent-redis.js';
+import { delay } from '../../platform/concurrency/timing.js';
+import { Secret } from '../../platform/config/secret.js';
+import { connectReader } from '../../platform/redis/redis-connection.js';
 import { WebhookJobs } from './webhook-jobs.js';
 
 /** Nothing listens there. */

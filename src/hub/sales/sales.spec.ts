@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import { MemorySaleStore } from '../../../test/twins/hub/sales/memory-sale-store.js';
 import { DamagedObjectError, GatewayUnavailableError } from '../errors.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { SalesSecret } from './access-token.js';
-import { MemorySaleStore } from '../../../test/twins/hub/sales/memory-sale-store.js';
 import { requirementsOf } from './offer.js';
 import type { PaymentGateway, SettleReply } from './payment-gateway.js';
 import type { Price } from './price.js';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { SettlementPasts } from '../../history/operators/settlement-past.js';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
-import { ArchiveUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
-import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
   aSettlementDetails,
   aSettlementView,
 } from '../../../test/builders/settlement/model/settlement-view.js';
+import { SettlementPasts } from '../../history/operators/settlement-past.js';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ArchiveUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { LaneAttemptView } from './admin.service.js';
 import { SettlementLives } from './settlement-life.js';
 

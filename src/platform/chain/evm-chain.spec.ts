@@ -1,7 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
-import type { ChainView } from './chain-view.js';
-import type { EvmChain } from './evm-chain.js';
 import {
   aChain,
   failure,
@@ -9,6 +6,9 @@ import {
   result,
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import type { ChainView } from './chain-view.js';
+import type { EvmChain } from './evm-chain.js';
 
 const ACCOUNT = '0x5555555555555555555555555555555555555555';
 

@@ -1,7 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
-import type { BlockHeader } from './block.js';
-import type { EvmChain } from './evm-chain.js';
 import {
   aChain,
   FakeChain,
@@ -9,6 +6,9 @@ import {
   result,
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import type { BlockHeader } from './block.js';
+import type { EvmChain } from './evm-chain.js';
 
 /** Blocks 0 to 19: 17 is final. */
 const FINAL = 17;

@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
-import type { EvmChain } from './evm-chain.js';
 import {
   aChain,
   FakeChain,
@@ -10,6 +8,8 @@ import {
   result,
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
+import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import type { EvmChain } from './evm-chain.js';
 import { confirmedPayer } from './payer-account.js';
 
 const PAYER: Address = `0x${'55'.repeat(20)}`;

@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ChainUnavailableError } from '../../protocol/errors.js';
-import type { ChainObserver } from './chain-observer.js';
 import {
   aChain,
   failure,
@@ -8,6 +6,8 @@ import {
   hash32,
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
+import { ChainUnavailableError } from '../../protocol/errors.js';
+import type { ChainObserver } from './chain-observer.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const INDEXING = failure('transaction indexing is in progress');

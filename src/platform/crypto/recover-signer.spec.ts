@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { privateKeyToAccount } from 'viem/accounts';
-import { loadNativeSecp256k1 } from './native-secp256k1.js';
-import { loadSignerRecovery, recoverSignerWith, recoverSignerWithNoble } from './recover-signer.js';
 import {
   compareRecoveries,
   pseudoRandom,
 } from '../../../test/builders/platform/crypto/recovery-comparison.js';
+import { loadNativeSecp256k1 } from './native-secp256k1.js';
+import { loadSignerRecovery, recoverSignerWith, recoverSignerWithNoble } from './recover-signer.js';
 
 const binding = loadNativeSecp256k1();
 if (binding === undefined) throw new Error('the native module did not load');

@@ -1,12 +1,12 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { boundedFetch } from './bounded-fetch.js';
 import {
   type BombServer,
   growthWhile,
   gzipBomb,
   startBombServer,
 } from '../../../test/builders/platform/fetch/gzip-bomb.js';
+import { boundedFetch } from './bounded-fetch.js';
 
 const MIB = 1024 * 1024;
 

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { answerInTurn } from './answer-in-turn.js';
 import {
   aRequest,
   aServer,
@@ -10,6 +9,7 @@ import {
   listening,
   until,
 } from '../../../test/builders/platform/http/raw-client.js';
+import { answerInTurn } from './answer-in-turn.js';
 
 describe('requests that come before the answer to the one before them', () => {
   let server: Server;

@@ -2,9 +2,6 @@ import type { Server } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { HttpException } from '@nestjs/common';
-import { AppConfig } from '../config/app-config.js';
-import { answerInTurn } from './answer-in-turn.js';
-import { LONG_BODIES } from './byte-budget.js';
 import {
   aRequest,
   aServer,
@@ -13,6 +10,9 @@ import {
   listening,
   until,
 } from '../../../test/builders/platform/http/raw-client.js';
+import { AppConfig } from '../config/app-config.js';
+import { answerInTurn } from './answer-in-turn.js';
+import { LONG_BODIES } from './byte-budget.js';
 import { JsonBodyReader } from './request-body.js';
 
 const MIB = 1_048_576;

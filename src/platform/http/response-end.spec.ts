@@ -1,7 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { answerInTurn } from './answer-in-turn.js';
 import {
   aRequest,
   aServer,
@@ -10,6 +9,7 @@ import {
   listening,
   until,
 } from '../../../test/builders/platform/http/raw-client.js';
+import { answerInTurn } from './answer-in-turn.js';
 import { whenAnswered, whenOver } from './response-end.js';
 
 const LONG = 'x'.repeat(16 * 1_048_576);

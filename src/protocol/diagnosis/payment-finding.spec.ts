@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Reason } from '../reasons.js';
 import {
   anEip3009Payment,
   NOW,
@@ -7,6 +6,7 @@ import {
   TOKEN,
 } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { anUptoPayment, UPTO_LANE } from '../../../test/builders/protocol/schemes/upto/upto.js';
+import type { Reason } from '../reasons.js';
 import type { Finding } from './finding.js';
 import { paymentFinding } from './payment-finding.js';
 

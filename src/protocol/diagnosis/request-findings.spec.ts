@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { parsePayment, readEnvelope } from '../payment/parse-payment.js';
-import { type JsonObject, TOKEN_NAME_MAX, TOKEN_VERSION_MAX } from '../payment/wire-values.js';
 import {
   anEip3009Payment,
   aPermit2Payment,
 } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { parsePayment, readEnvelope } from '../payment/parse-payment.js';
+import { type JsonObject, TOKEN_NAME_MAX, TOKEN_VERSION_MAX } from '../payment/wire-values.js';
 import type { Finding } from './finding.js';
 import { envelopeFinding, requestFinding, type Served } from './request-findings.js';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeFunctionData, type Hex, parseAbi, toFunctionSelector } from 'viem';
-import { UINT256_MAX } from '../payment/wire-values.js';
 import {
   anUptoAuthorization,
   UPTO_MAXIMUM,
 } from '../../../test/builders/protocol/schemes/upto/upto.js';
+import { UINT256_MAX } from '../payment/wire-values.js';
 import type { SponsoredPermit, UptoAuthorization } from './authorization.js';
 import { UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT, uptoSettlementCall } from './upto-calls.js';
 

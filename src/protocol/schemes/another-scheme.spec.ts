@@ -1,14 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { uintWord } from '../evm/abi-words.js';
-import { aggregateCall } from '../evm/calls.js';
-import { DEFAULT_SCHEME_CONTRACTS } from '../evm/contracts.js';
 import { anAcceptedPayment } from '../../../test/builders/protocol/payment/accepted-payment.js';
-import { decodePayment, encodePayment } from '../payment/accepted-payment-codec.js';
-import { identityOf, termsOf } from '../payment/identity.js';
-import { callOf, settlementOf } from '../payment/payment-facts.js';
-import { creditLogs } from './credit.js';
-import { presentedAuthorizations } from './presented.js';
-import { isMethodName, registerScheme } from './registry.js';
 import {
   anAcceptedNote,
   aNoteAuthorization,
@@ -25,6 +16,15 @@ import {
   TILL,
   TOY_SCHEME,
 } from '../../../test/builders/protocol/schemes/toy-scheme.js';
+import { uintWord } from '../evm/abi-words.js';
+import { aggregateCall } from '../evm/calls.js';
+import { DEFAULT_SCHEME_CONTRACTS } from '../evm/contracts.js';
+import { decodePayment, encodePayment } from '../payment/accepted-payment-codec.js';
+import { identityOf, termsOf } from '../payment/identity.js';
+import { callOf, settlementOf } from '../payment/payment-facts.js';
+import { creditLogs } from './credit.js';
+import { presentedAuthorizations } from './presented.js';
+import { isMethodName, registerScheme } from './registry.js';
 
 /** Every question of the protocol, put to a scheme that answers none of them as those that are served. */
 describe('a scheme that is added to the registry', () => {

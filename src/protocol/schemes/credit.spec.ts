@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { addressWord, uintWord } from '../evm/abi-words.js';
-import type { Eip3009Authorization } from '../evm/authorization.js';
-import { AUTHORIZATION_USED_TOPIC, type ReceiptLog, TRANSFER_TOPIC } from '../evm/logs.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
   aPermit2Authorization,
 } from '../../../test/builders/protocol/payment/accepted-payment.js';
+import { addressWord, uintWord } from '../evm/abi-words.js';
+import type { Eip3009Authorization } from '../evm/authorization.js';
+import { AUTHORIZATION_USED_TOPIC, type ReceiptLog, TRANSFER_TOPIC } from '../evm/logs.js';
 import type { AcceptedPayment } from '../payment/accepted-payment.js';
 import { creditLogs } from './credit.js';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeFunctionData, parseAbi } from 'viem';
-import { aggregateCall, settlementCall, withSuffix } from '../evm/calls.js';
-import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
 import {
   anEip3009Authorization,
   anUndeployedAuthorization,
   aPermit2Authorization,
 } from '../../../test/builders/protocol/payment/accepted-payment.js';
+import { aggregateCall, settlementCall, withSuffix } from '../evm/calls.js';
+import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
 import { dataSuffixOf } from '../payment/builder-code.js';
 import { presentedAuthorizations } from './presented.js';
 

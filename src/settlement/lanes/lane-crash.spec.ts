@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
-import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
 import {
   aPayment,
   CHAIN_ID,
@@ -9,6 +7,8 @@ import {
   LaneWorld,
   TestChain,
 } from '../../../test/builders/settlement/lanes/lane-world.js';
+import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 
 /**
  * A process dies at every step that it takes in the ledger: before the step, and after it but before its

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
-import { LeaseLostError, LedgerEpochChangedError } from '../../protocol/errors.js';
-import type { HeldLane } from '../ledger/lane-store.js';
-import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
-import type { Attempt } from '../model/attempt.js';
-import { ChainWorker } from './chain-worker.js';
-import { LaneLeases } from './lane-leases.js';
-import type { LaneRunner } from './lane-runner.js';
 import {
   CHAIN_ID,
   LANE,
   recordingObserver,
 } from '../../../test/builders/settlement/lanes/lane-world.js';
+import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
+import { LeaseLostError, LedgerEpochChangedError } from '../../protocol/errors.js';
+import type { HeldLane } from '../ledger/lane-store.js';
+import type { Attempt } from '../model/attempt.js';
+import { ChainWorker } from './chain-worker.js';
+import { LaneLeases } from './lane-leases.js';
+import type { LaneRunner } from './lane-runner.js';
 
 const LEASE_MS = 3000;
 

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
+import { CHAIN_ID, recordingObserver } from '../../../test/builders/settlement/lanes/lane-world.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import type { HeldLane } from '../ledger/lane-store.js';
 import type { LaneStatus } from '../model/lane-status.js';
 import type { ChainWorker } from './chain-worker.js';
 import { LaneReporter } from './lane-reporter.js';
 import type { LaneRunner } from './lane-runner.js';
-import { CHAIN_ID, recordingObserver } from '../../../test/builders/settlement/lanes/lane-world.js';
 import { type LaneSlot, slotFor } from './state/lane-slot.js';
 
 const HELD = { chainId: CHAIN_ID } as HeldLane;

@@ -1,9 +1,5 @@
 import { expect, it } from '@jest/globals';
 import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
-import { LeaseLostError } from '../../protocol/errors.js';
-import type { HeldLane } from '../ledger/lane-store.js';
-import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
-import { HANGS_AFTER_MS, LaneRunner } from './lane-runner.js';
 import {
   CHAIN_ID,
   LANE,
@@ -12,6 +8,10 @@ import {
   TestChain,
   TestSigner,
 } from '../../../test/builders/settlement/lanes/lane-world.js';
+import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-lane-store.js';
+import { LeaseLostError } from '../../protocol/errors.js';
+import type { HeldLane } from '../ledger/lane-store.js';
+import { HANGS_AFTER_MS, LaneRunner } from './lane-runner.js';
 
 const LEASE_MS = 10 * HANGS_AFTER_MS;
 

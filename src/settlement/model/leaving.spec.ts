@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { mayLeave } from './leaving.js';
 import type { RecordedSettlement } from './recorded-settlement.js';
 import type { SettlementState } from './settlement.js';
-import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { isFailure, isSoldToKey, isSuccessAt, type SettlementState } from './settlement.js';
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
+import { isFailure, isSoldToKey, isSuccessAt, type SettlementState } from './settlement.js';
 
 describe('what a settlement is told as', () => {
   it.each<[SettlementState, boolean, { included: boolean; finalized: boolean; failure: boolean }]>([

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { delay } from '../../platform/concurrency/timing.js';
-import { Secret } from '../../platform/config/secret.js';
-import { connectReader } from '../../platform/redis/redis-connection.js';
 import {
   aSilentRedis,
   type SilentRedis,
 } from '../../../test/builders/platform/redis/silent-redis.js';
+import { delay } from '../../platform/concurrency/timing.js';
+import { Secret } from '../../platform/config/secret.js';
+import { connectReader } from '../../platform/redis/redis-connection.js';
 import type { LaneStore } from '../ledger/lane-store.js';
 import { NO_TRACES } from './job-observer.js';
 import { SettlementWorker } from './settlement-worker.js';

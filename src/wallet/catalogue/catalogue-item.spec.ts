@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import {
   anItem,
   anOffer,
@@ -9,6 +8,7 @@ import {
   STRANGE_TOKEN,
   TOKEN,
 } from '../../../test/builders/wallet/catalogue/catalogue-item.js';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import { readItem, type ServiceView } from './catalogue-item.js';
 import { declaredJson } from './declared.js';
 

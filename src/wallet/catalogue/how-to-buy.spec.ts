@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../protocol/payment/wire-values.js';
-import { PayInput } from '../tools/shapes.js';
 import {
   anItem,
   anOffer,
   KNOWN,
   STRANGE_TOKEN,
 } from '../../../test/builders/wallet/catalogue/catalogue-item.js';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
+import { PayInput } from '../tools/shapes.js';
 import { readItem } from './catalogue-item.js';
 import { howToBuy } from './how-to-buy.js';
 

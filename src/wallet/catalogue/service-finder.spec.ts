@@ -1,8 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
-import { CatalogueClient } from './catalogue-client.js';
 import {
   anItem,
   KNOWN,
@@ -10,6 +8,8 @@ import {
   SENT_PAYEE,
   TOKEN,
 } from '../../../test/builders/wallet/catalogue/catalogue-item.js';
+import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
+import { CatalogueClient } from './catalogue-client.js';
 import { ServiceFinder } from './service-finder.js';
 
 type Serve = (response: ServerResponse, url: URL) => void;

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
-import type { Listing } from '../../../src/protocol/listing/listing.js';
 import type { Lesson, Paid } from '../../../src/discovery/catalogue.js';
+import type { Listing } from '../../../src/protocol/listing/listing.js';
 
 export const PAYEE: Address = `0x${'a1'.repeat(20)}`;
 export const OTHER_PAYEE: Address = `0x${'b2'.repeat(20)}`;

@@ -1,9 +1,9 @@
+import { refusalOf, type Refused } from '../../../src/facilitator/refusal.js';
 import { DEFAULT_SCHEME_CONTRACTS, PERMIT2 } from '../../../src/protocol/evm/contracts.js';
 import { parsePayment, readEnvelope } from '../../../src/protocol/payment/parse-payment.js';
 import type { Payment } from '../../../src/protocol/payment/payment.js';
 import type { Reason } from '../../../src/protocol/reasons.js';
 import { actionOf } from '../../../src/protocol/schemes/registry.js';
-import { refusalOf, type Refused } from '../../../src/facilitator/refusal.js';
 
 /** Requests for tests of refusals, and for the examples in `docs/errors.md`. */
 

@@ -3,9 +3,9 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
-import { declarationNotesContract } from '../../twins/settlement/ledger/declaration-notes-contract.js';
 import { declarationKeys } from '../../../src/settlement/ledger/keys.js';
 import { RedisDeclarationNotes } from '../../../src/settlement/ledger/redis-declaration-notes.js';
+import { declarationNotesContract } from '../../twins/settlement/ledger/declaration-notes-contract.js';
 
 let server: SandboxRedis;
 let redis: Redis;

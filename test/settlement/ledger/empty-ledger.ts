@@ -4,11 +4,11 @@ import { LedgerConnections } from '../../../src/platform/redis/ledger-connection
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { listKey, recordKey, revertsKey, signerOf } from '../../../src/settlement/ledger/keys.js';
-import type { LaneStoreHarness } from '../../twins/settlement/ledger/lane-store-contract.js';
 import { readStage } from '../../../src/settlement/ledger/record.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import { STATE_OF } from '../../../src/settlement/model/settlement-machine.js';
+import type { LaneStoreHarness } from '../../twins/settlement/ledger/lane-store-contract.js';
 
 const CHAIN = 56;
 const LIMITS = {

@@ -3,8 +3,8 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { labelKey } from '../../../src/settlement/ledger/keys.js';
-import { labelStoreContract } from '../../twins/settlement/ledger/label-store-contract.js';
 import { RedisLabelStore } from '../../../src/settlement/ledger/redis-label-store.js';
+import { labelStoreContract } from '../../twins/settlement/ledger/label-store-contract.js';
 
 let server: SandboxRedis;
 let redis: Redis;

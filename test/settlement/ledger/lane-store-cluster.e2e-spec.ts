@@ -7,8 +7,8 @@ import {
   type SharedRedis,
 } from '../../../src/platform/redis/ledger-connections.js';
 import { connectShared } from '../../../src/platform/redis/redis-connection.js';
-import { laneStoreContract } from '../../twins/settlement/ledger/lane-store-contract.js';
 import { ClusterGroup } from '../../support/cluster-group.js';
+import { laneStoreContract } from '../../twins/settlement/ledger/lane-store-contract.js';
 import { emptyLedger } from './empty-ledger.js';
 
 const CHAIN = 56;

@@ -5,16 +5,16 @@ import { freePort } from '../../../sandbox/processes.js';
 import { startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
-import {
-  anAcceptedPayment,
-  anEip3009Authorization,
-} from '../../builders/protocol/payment/accepted-payment.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { formatKey, listKey, payerKey, recordKey } from '../../../src/settlement/ledger/keys.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../../builders/protocol/payment/accepted-payment.js';
 import { eventually } from '../../support/http.js';
 import { newAccount } from '../../support/payments.js';
 import { RedisGate } from '../../support/redis-gate.js';

@@ -10,11 +10,11 @@ import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
 import { knownLanes } from '../../../src/settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../../../src/settlement/ledger/queries/known-refills.js';
 import { RedisRefillStore } from '../../../src/settlement/ledger/redis-refill-store.js';
+import type { Attempt } from '../../../src/settlement/model/attempt.js';
 import {
   refillStoreContract,
   type RefillStoreHarness,
 } from '../../twins/settlement/ledger/refill-store-contract.js';
-import type { Attempt } from '../../../src/settlement/model/attempt.js';
 import { emptyLedger } from './empty-ledger.js';
 
 const CHAIN = 56;

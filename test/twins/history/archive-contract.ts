@@ -3,7 +3,6 @@ import type { Address, Hex } from 'viem';
 import type { Archive } from '../../../src/history/archive.js';
 import type { ArchiveReader } from '../../../src/history/archive-reader.js';
 import { holdsAllOf } from '../../../src/history/archived-row.js';
-import { aRecorded, CLAIMED_AT, idOf } from '../../builders/history/recorded-settlement.js';
 import type { SettlementFilter } from '../../../src/history/sellers/settlement-filter.js';
 import type { Position, SettlementReader } from '../../../src/history/sellers/settlement-reader.js';
 import { hashOf } from '../../../src/protocol/payment/hash.js';
@@ -11,6 +10,7 @@ import type { Change } from '../../../src/settlement/ledger/outbox.js';
 import type { ArchiveQuery } from '../../../src/settlement/ledger/settlement-archive.js';
 import type { RecordedSettlement } from '../../../src/settlement/model/recorded-settlement.js';
 import type { SettlementState } from '../../../src/settlement/model/settlement.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../../builders/history/recorded-settlement.js';
 
 /** An archive, and those who read it: its look-ups, and lists of sellers. */
 interface ArchiveWorld {

@@ -1,6 +1,6 @@
+import { MemorySettlementReader } from '../../builders/history/sellers/settlement-reader.js';
 import { ARCHIVE_NOW, describeArchive } from './archive-contract.js';
 import { MemoryArchive, MemoryArchiveReader } from './memory-archive.js';
-import { MemorySettlementReader } from '../../builders/history/sellers/settlement-reader.js';
 
 describeArchive('the archive in memory', () => {
   const now = () => ARCHIVE_NOW;

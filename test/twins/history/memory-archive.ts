@@ -1,15 +1,15 @@
-import type { LedgerAt } from '../../../src/settlement/ledger/ledger-scripts.js';
-import type { Change } from '../../../src/settlement/ledger/outbox.js';
-import { foundBy } from '../../builders/settlement/ledger/settlement-archive.js';
-import type {
-  ArchivedSettlement,
-  ArchiveQuery,
-} from '../../../src/settlement/ledger/settlement-archive.js';
 import { type Archive, ArchiveError, type Stored } from '../../../src/history/archive.js';
 import type { ArchiveReader } from '../../../src/history/archive-reader.js';
 import { settlementOfRow } from '../../../src/history/archived-row.js';
 import { monthOf, oldestKept } from '../../../src/history/months.js';
 import { PAYMENT_COLUMNS, rowOf, type SettlementRow } from '../../../src/history/settlement-row.js';
+import type { LedgerAt } from '../../../src/settlement/ledger/ledger-scripts.js';
+import type { Change } from '../../../src/settlement/ledger/outbox.js';
+import type {
+  ArchivedSettlement,
+  ArchiveQuery,
+} from '../../../src/settlement/ledger/settlement-archive.js';
+import { foundBy } from '../../builders/settlement/ledger/settlement-archive.js';
 
 /** Where the next call of `store` fails: before anything is written, or after it was. */
 type Failure = 'before commit' | 'after commit';

@@ -1,7 +1,7 @@
+import { aRecorded, idOf } from '../../builders/history/recorded-settlement.js';
 import { describeCooled, describeOutbox } from './leaving-contract.js';
 import { MemoryCooled } from './memory-cooled.js';
 import { MemoryOutbox } from './memory-outbox.js';
-import { aRecorded, idOf } from '../../builders/history/recorded-settlement.js';
 
 const CHAIN_ID = 56;
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Observed } from '../answer.js';
 import {
   anAnswer,
   anObservation,
   encoded,
   v2Terms,
 } from '../../../../test/builders/facilitator/doctor/doctor.js';
+import type { Observed } from '../answer.js';
 import { browserFindings, statusFindings } from './answer-checks.js';
 
 const codes = (findings: readonly { readonly code: string }[]): string[] =>

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { PERMIT2 } from '../../../protocol/evm/contracts.js';
 import {
   anOffer,
   ASSET,
@@ -8,6 +7,7 @@ import {
   plainToken,
   tokenFacts,
 } from '../../../../test/builders/facilitator/doctor/doctor.js';
+import { PERMIT2 } from '../../../protocol/evm/contracts.js';
 import type { Offer } from './offer.js';
 import { type OfferFacts, offerFindings } from './offer-checks.js';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { DEFAULT_ASSETS } from '@x402/evm';
-import { DEFAULT_ASSET_KEYS, defaultAssetDecimals } from '../default-assets.js';
 import {
   anOffer,
   DOMAIN,
@@ -9,6 +8,7 @@ import {
   tokenFacts,
   v2Terms,
 } from '../../../../test/builders/facilitator/doctor/doctor.js';
+import { DEFAULT_ASSET_KEYS, defaultAssetDecimals } from '../default-assets.js';
 import type { Offer } from './offer.js';
 import { type JudgedOffer, termsFindings } from './terms-checks.js';
 

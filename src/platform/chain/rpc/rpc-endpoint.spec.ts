@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Secret } from '../../config/secret.js';
 import {
   growthWhile,
   startBombServer,
 } from '../../../../test/builders/platform/fetch/gzip-bomb.js';
+import { Secret } from '../../config/secret.js';
 import { RpcEndpoint } from './rpc-endpoint.js';
 import type { RpcOutcome } from './rpc-outcome.js';
 

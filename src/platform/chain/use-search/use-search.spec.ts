@@ -1,13 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { uintWord } from '../../../protocol/evm/abi-words.js';
-import {
-  anAcceptedPayment,
-  aPermit2Authorization,
-} from '../../../../test/builders/protocol/payment/accepted-payment.js';
-import { callOf } from '../../../protocol/payment/payment-facts.js';
-import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
-import { refOf } from '../authorization-use.js';
 import {
   aChain,
   failure,
@@ -19,6 +11,14 @@ import {
   result,
   transferLog,
 } from '../../../../test/builders/platform/chain/fake-chain.js';
+import {
+  anAcceptedPayment,
+  aPermit2Authorization,
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
+import { uintWord } from '../../../protocol/evm/abi-words.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
+import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import { refOf } from '../authorization-use.js';
 
 const eip3009 = anAcceptedPayment();
 const permit2 = anAcceptedPayment({ authorization: aPermit2Authorization() });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError, CodeUnresponsiveError } from '../../errors.js';
 import {
   aTokenChain,
   type FakeToken,
   TOKEN_AT,
 } from '../../../../test/builders/protocol/evm/token/token.js';
+import { ChainUnavailableError, CodeUnresponsiveError } from '../../errors.js';
 import { readTokenFacts, speaksEip3009, type TokenFacts } from './token-facts.js';
 import { newTrialSigner } from './token-trials.js';
 

@@ -1,5 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+  anUndeployedAuthorization,
+  aPermit2Authorization,
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
+import {
+  SENDER,
+  STRANGER,
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { addressWord, uintWord } from '../../evm/abi-words.js';
 import type { Eip3009Authorization } from '../../evm/authorization.js';
 import type { CallOutcome } from '../../evm/chain-reader.js';
@@ -10,12 +20,6 @@ import {
   type ReceiptLog,
   TRANSFER_TOPIC,
 } from '../../evm/logs.js';
-import {
-  anAcceptedPayment,
-  anEip3009Authorization,
-  anUndeployedAuthorization,
-  aPermit2Authorization,
-} from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { AcceptedPayment } from '../../payment/accepted-payment.js';
 import {
   authorizationNonceOf,
@@ -29,10 +33,6 @@ import {
 } from '../../payment/payment-facts.js';
 import type { Reason } from '../../reasons.js';
 import { actionOf } from '../registry.js';
-import {
-  SENDER,
-  STRANGER,
-} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 
 const PERMIT = {
   value: 1000n,

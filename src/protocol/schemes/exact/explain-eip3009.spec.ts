@@ -1,8 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { checksumAddress, type Hex } from 'viem';
-import type { Finding } from '../../diagnosis/finding.js';
-import type { Reason } from '../../reasons.js';
-import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
 import {
   anEip3009Payment,
   aPermit2Payment,
@@ -14,6 +11,9 @@ import {
   TOKEN,
   wrapped,
 } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import type { Finding } from '../../diagnosis/finding.js';
+import type { Reason } from '../../reasons.js';
+import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
 import { EXPLANATIONS } from './explain-permit2.js';
 

@@ -1,8 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import { ChainUnavailableError } from '../../errors.js';
-import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
-import type { Verdict, VerifyScope } from '../verdict.js';
 import {
   aContext,
   AMOUNT,
@@ -18,6 +15,9 @@ import {
   TOKEN,
   wrapped,
 } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { ChainUnavailableError } from '../../errors.js';
+import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
+import type { Verdict, VerifyScope } from '../verdict.js';
 import { verifyEip3009 } from './verify-eip3009.js';
 
 const judge = (

@@ -1,9 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError } from '../../errors.js';
-import { EXACT_PERMIT2_PROXY } from '../../evm/contracts.js';
-import type { JsonObject } from '../../payment/wire-values.js';
-import { verifyWitness } from '../permit2/verify-witness.js';
-import type { Verdict, VerifyScope } from '../verdict.js';
 import {
   aContext,
   AMOUNT,
@@ -18,6 +13,11 @@ import {
   STRANGER,
   TOKEN,
 } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { ChainUnavailableError } from '../../errors.js';
+import { EXACT_PERMIT2_PROXY } from '../../evm/contracts.js';
+import type { JsonObject } from '../../payment/wire-values.js';
+import { verifyWitness } from '../permit2/verify-witness.js';
+import type { Verdict, VerifyScope } from '../verdict.js';
 import { EXACT_WITNESS } from './verify-permit2.js';
 
 const judge = (

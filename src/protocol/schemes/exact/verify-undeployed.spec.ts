@@ -1,11 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeFunctionData, type Hex, multicall3Abi } from 'viem';
-import { ChainUnavailableError } from '../../errors.js';
-import type { Eip3009Authorization } from '../../evm/authorization.js';
-import { settlementCall } from '../../evm/calls.js';
-import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
-import { MULTICALL3 } from '../../evm/contracts.js';
-import type { Verdict, VerifyScope } from '../verdict.js';
 import {
   aContext,
   AMOUNT,
@@ -20,6 +14,12 @@ import {
   TOKEN,
   wrapped,
 } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { ChainUnavailableError } from '../../errors.js';
+import type { Eip3009Authorization } from '../../evm/authorization.js';
+import { settlementCall } from '../../evm/calls.js';
+import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
+import { MULTICALL3 } from '../../evm/contracts.js';
+import type { Verdict, VerifyScope } from '../verdict.js';
 import { verifyEip3009 } from './verify-eip3009.js';
 import { DEPLOYMENT_GAS } from './verify-undeployed.js';
 

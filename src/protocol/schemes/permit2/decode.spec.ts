@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Permit2Authorization, SponsoredPermit } from '../../evm/authorization.js';
 import { aPermit2Authorization } from '../../../../test/builders/protocol/payment/accepted-payment.js';
-import { UINT256_MAX } from '../../payment/wire-values.js';
 import { anUptoAuthorization } from '../../../../test/builders/protocol/schemes/upto/upto.js';
+import type { Permit2Authorization, SponsoredPermit } from '../../evm/authorization.js';
+import { UINT256_MAX } from '../../payment/wire-values.js';
 import { decodePermit2 } from './decode.js';
 
 /** As the ledger keeps it. */

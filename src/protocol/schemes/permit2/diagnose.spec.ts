@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeAbiParameters, toFunctionSelector } from 'viem';
+import { PAYER, TOKEN } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { ChainUnavailableError } from '../../errors.js';
 import type { CallOutcome, ChainReader, Effect } from '../../evm/chain-reader.js';
 import { EXACT_PERMIT2_PROXY, PERMIT2 } from '../../evm/contracts.js';
-import { PAYER, TOKEN } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
 
 const TERMS = { asset: TOKEN, amount: 10n, tokenName: undefined, tokenVersion: undefined };

@@ -1,7 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Finding } from '../../diagnosis/finding.js';
-import { PERMIT2 } from '../../evm/contracts.js';
-import type { Reason } from '../../reasons.js';
 import {
   aPermit2Payment,
   NOW,
@@ -12,6 +9,9 @@ import {
   STRANGER,
   TOKEN,
 } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import type { Finding } from '../../diagnosis/finding.js';
+import { PERMIT2 } from '../../evm/contracts.js';
+import type { Reason } from '../../reasons.js';
 import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
 import { PERMIT2_EXPLANATIONS } from './explain.js';
 

@@ -1,14 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { EndpointsDisagreeError } from '../../errors.js';
-import type { Permit2Authorization } from '../../evm/authorization.js';
 import {
   aContext,
   AMOUNT,
   aPermit2Payment,
   sponsoredBy,
 } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
-import { EXACT_PERMIT2 } from '../exact/exact-permit2.js';
-import type { Verdict, VerifyScope } from '../verdict.js';
 import {
   anApprovalClaim,
   ApprovingChain,
@@ -16,6 +12,10 @@ import {
   OWNER_ADDRESS,
   recoverOwner,
 } from '../../../../test/builders/protocol/schemes/permit2/approval.js';
+import { EndpointsDisagreeError } from '../../errors.js';
+import type { Permit2Authorization } from '../../evm/authorization.js';
+import { EXACT_PERMIT2 } from '../exact/exact-permit2.js';
+import type { Verdict, VerifyScope } from '../verdict.js';
 
 interface Asked {
   readonly isOn?: boolean;

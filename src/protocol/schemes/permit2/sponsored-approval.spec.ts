@@ -1,8 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Hex, keccak256, maxUint256, parseTransaction, serializeTransaction } from 'viem';
-import { readSentTransaction } from '../../evm/payer-transaction.js';
-import type { SponsoredApprovalClaim } from '../../payment/payment.js';
-import type { Reason } from '../../reasons.js';
 import {
   AMOUNT,
   STRANGER,
@@ -16,6 +13,9 @@ import {
   OWNER_ADDRESS,
   recoverOwner,
 } from '../../../../test/builders/protocol/schemes/permit2/approval.js';
+import { readSentTransaction } from '../../evm/payer-transaction.js';
+import type { SponsoredApprovalClaim } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
 import { type CheckedApproval, checkSponsoredApproval } from './sponsored-approval.js';
 
 type Changes = Parameters<typeof anApproval>[0];

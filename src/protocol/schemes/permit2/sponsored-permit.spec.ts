@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { PERMIT2 } from '../../evm/contracts.js';
-import type { SponsoredPermitClaim } from '../../payment/payment.js';
-import { SIGNATURE_MAX_BYTES } from '../../payment/wire-values.js';
 import {
   PAYER,
   STRANGER,
   TOKEN,
 } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { PERMIT2 } from '../../evm/contracts.js';
+import type { SponsoredPermitClaim } from '../../payment/payment.js';
+import { SIGNATURE_MAX_BYTES } from '../../payment/wire-values.js';
 import { type CheckedSponsoredPermit, checkSponsoredPermit } from './sponsored-permit.js';
 
 const R = '0a'.repeat(32);

@@ -1,13 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { firstBrokenField } from '../../diagnosis/fields.js';
-import type { Finding } from '../../diagnosis/finding.js';
-import { UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
-import type { UptoClaim } from '../../payment/payment.js';
-import type { JsonObject } from '../../payment/wire-values.js';
-import type { Reason } from '../../reasons.js';
 import { sponsoredBy } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
-import { UPTO_EXPLANATIONS, UPTO_FIELDS } from './explain.js';
-import { readUptoClaim } from './read-claim.js';
 import {
   anUptoPayment,
   UPTO_LANE,
@@ -17,6 +9,14 @@ import {
   UPTO_TOKEN,
   type UptoOptions,
 } from '../../../../test/builders/protocol/schemes/upto/upto.js';
+import { firstBrokenField } from '../../diagnosis/fields.js';
+import type { Finding } from '../../diagnosis/finding.js';
+import { UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
+import type { UptoClaim } from '../../payment/payment.js';
+import type { JsonObject } from '../../payment/wire-values.js';
+import type { Reason } from '../../reasons.js';
+import { UPTO_EXPLANATIONS, UPTO_FIELDS } from './explain.js';
+import { readUptoClaim } from './read-claim.js';
 
 const PERMIT = 'paymentPayload.payload.permit2Authorization';
 const ACCEPTED = 'paymentPayload.accepted';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
-import { type JsonObject, UINT256_MAX } from '../../payment/wire-values.js';
 import { sponsoredBy } from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
-import { payerAsSent, readUptoAmount, readUptoClaim, whyUnreadable } from './read-claim.js';
 import {
   UPTO_LANE,
   UPTO_PAYEE,
   UPTO_PAYER,
   UPTO_TOKEN,
 } from '../../../../test/builders/protocol/schemes/upto/upto.js';
+import { UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
+import { type JsonObject, UINT256_MAX } from '../../payment/wire-values.js';
+import { payerAsSent, readUptoAmount, readUptoClaim, whyUnreadable } from './read-claim.js';
 
 const SHAPE = 'unsupported_payload_type';
 const VALUE = 'invalid_payload';

@@ -1,18 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeFunctionData, type Hex, keccak256, parseAbi, recoverAddress, toBytes } from 'viem';
-import { uintWord } from '../../evm/abi-words.js';
-import type { Call } from '../../evm/calls.js';
-import type { CallOutcome, ChainReader, Effect, Settlement } from '../../evm/chain-reader.js';
-import { DEFAULT_SCHEME_CONTRACTS, UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
-import { uptoDigest } from '../../evm/typed-data.js';
-import { UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT, uptoSettlementCall } from '../../evm/upto-calls.js';
 import { aPermit2Authorization } from '../../../../test/builders/protocol/payment/accepted-payment.js';
-import { decodePayment, encodePayment } from '../../payment/accepted-payment-codec.js';
-import { identityOf, termsOf } from '../../payment/identity.js';
-import { callOf, transferOf } from '../../payment/payment-facts.js';
-import { presentedAuthorizations } from '../presented.js';
-import { actionOf, schemeNamed } from '../registry.js';
-import type { Verdict } from '../verdict.js';
 import {
   anAcceptedUpto,
   anUptoAuthorization,
@@ -25,6 +13,18 @@ import {
   UPTO_TOKEN,
   type UptoOptions,
 } from '../../../../test/builders/protocol/schemes/upto/upto.js';
+import { uintWord } from '../../evm/abi-words.js';
+import type { Call } from '../../evm/calls.js';
+import type { CallOutcome, ChainReader, Effect, Settlement } from '../../evm/chain-reader.js';
+import { DEFAULT_SCHEME_CONTRACTS, UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
+import { uptoDigest } from '../../evm/typed-data.js';
+import { UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT, uptoSettlementCall } from '../../evm/upto-calls.js';
+import { decodePayment, encodePayment } from '../../payment/accepted-payment-codec.js';
+import { identityOf, termsOf } from '../../payment/identity.js';
+import { callOf, transferOf } from '../../payment/payment-facts.js';
+import { presentedAuthorizations } from '../presented.js';
+import { actionOf, schemeNamed } from '../registry.js';
+import type { Verdict } from '../verdict.js';
 
 const STRANGER = `0x${'99'.repeat(20)}`;
 const SHAPE = 'unsupported_payload_type';

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Address, type Hex, numberToHex, pad } from 'viem';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import type { AuthorizationUse } from '../../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { UseOutcome } from '../../../platform/chain/use-search/use-search.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
-import {
-  anAcceptedPayment,
-  anEip3009Authorization,
-} from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { callOf, transferOf } from '../../../protocol/payment/payment-facts.js';
-import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeVerdict } from '../ports.js';
 import { type Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';

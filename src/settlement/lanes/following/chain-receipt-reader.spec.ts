@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { refOf } from '../../../platform/chain/authorization-use.js';
-import { readBlockHeader } from '../../../platform/chain/block.js';
 import {
   aChain,
   failure,
@@ -10,8 +8,10 @@ import {
   paymentLogs,
   result,
 } from '../../../../test/builders/platform/chain/fake-chain.js';
-import { readReceipt } from '../../../platform/chain/receipt.js';
 import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
+import { refOf } from '../../../platform/chain/authorization-use.js';
+import { readBlockHeader } from '../../../platform/chain/block.js';
+import { readReceipt } from '../../../platform/chain/receipt.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
-import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import {
   aLaneWorld,
   CHAIN_ID,
   type LaneWorld,
   recordingObserver,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 import { Confirmer, type Look } from './confirmer.js';
 import { InclusionRate } from './inclusion-rate.js';

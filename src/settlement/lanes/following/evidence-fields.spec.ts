@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { refOf } from '../../../platform/chain/authorization-use.js';
-import { readBlockHeader } from '../../../platform/chain/block.js';
 import {
   aChain,
   FakeChain,
@@ -11,6 +9,8 @@ import {
   SILENT,
 } from '../../../../test/builders/platform/chain/fake-chain.js';
 import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
+import { refOf } from '../../../platform/chain/authorization-use.js';
+import { readBlockHeader } from '../../../platform/chain/block.js';
 import type { Standing } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';

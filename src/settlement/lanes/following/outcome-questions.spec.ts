@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
-import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
-import type { SentBefore, TakenSettlement } from '../../ledger/lane-store.js';
-import type { Attempt } from '../../model/attempt.js';
 import {
   aPayment,
   CHAIN_ID,
   TestChain,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
+import type { SentBefore, TakenSettlement } from '../../ledger/lane-store.js';
+import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import { LaneState } from '../state/lane-state.js';
 import { type Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';

@@ -1,8 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Head } from '../../../platform/chain/head-watcher.js';
-import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
-import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import type { Ending, TakenSettlement } from '../../ledger/lane-store.js';
 import {
   aLaneWorld,
   aPayment,
@@ -10,6 +6,10 @@ import {
   type LaneWorld,
   recordingObserver,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import type { Head } from '../../../platform/chain/head-watcher.js';
+import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { Ending, TakenSettlement } from '../../ledger/lane-store.js';
 import type { OutcomeVerdict } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { Outcomes } from './outcomes.js';

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
-import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import {
   aPayment,
   CHAIN_ID,
@@ -8,6 +7,7 @@ import {
   recordingObserver,
   TestChain,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
 import { ParkedFollower } from './parked-follower.js';
 
 describe('ParkedFollower', () => {

@@ -1,7 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
-import { ReopenLane } from '../lane-errors.js';
 import {
   aLaneWorld,
   CHAIN_ID,
@@ -9,6 +6,9 @@ import {
   LANE,
   LaneWorld,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { ReopenLane } from '../lane-errors.js';
 
 /** Where a lane finds itself, whatever happened before. */
 describe('a lane that is opened', () => {

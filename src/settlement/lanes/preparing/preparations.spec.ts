@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { ChainUnavailableError } from '../../../protocol/errors.js';
-import type { PayerTransaction } from '../../../protocol/evm/payer-transaction.js';
 import { aPermit2Authorization } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import {
   aLaneWorld,
@@ -11,6 +9,8 @@ import {
   type LaneWorld,
   type LaneWorldOptions,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
+import type { PayerTransaction } from '../../../protocol/evm/payer-transaction.js';
 import type { PreparationLook } from '../ports.js';
 
 const RAW = `0x02${'a9'.repeat(20)}`;

@@ -1,10 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
-import { RedisUnavailableError } from '../../../protocol/errors.js';
-import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
-import { dayOf } from '../../model/gas-price.js';
-import type { LaneLevel } from '../../model/refill.js';
 import {
   CHAIN_ID,
   GWEI,
@@ -13,6 +9,10 @@ import {
   SIGNER,
   TestChain,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
+import { RedisUnavailableError } from '../../../protocol/errors.js';
+import { dayOf } from '../../model/gas-price.js';
+import type { LaneLevel } from '../../model/refill.js';
 
 const LOW: Address = `0x${'11'.repeat(20)}`;
 const OTHER: Address = `0x${'22'.repeat(20)}`;

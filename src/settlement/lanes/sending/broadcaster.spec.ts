@@ -1,13 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
-import type { SendResult } from '../../../platform/chain/rpc/rpc-classes.js';
 import { TestClock, turns } from '../../../../test/builders/platform/concurrency/clock.js';
-import { RedisUnavailableError } from '../../../protocol/errors.js';
-import { aggregateCall, withSuffix } from '../../../protocol/evm/calls.js';
-import { callOf } from '../../../protocol/payment/payment-facts.js';
-import type { GasBudget, HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
-import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
-import type { SignedTransaction } from '../../model/attempt.js';
 import {
   aPayment,
   CHAIN_ID,
@@ -17,6 +10,13 @@ import {
   SIGNER,
   TestChain,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
+import type { SendResult } from '../../../platform/chain/rpc/rpc-classes.js';
+import { RedisUnavailableError } from '../../../protocol/errors.js';
+import { aggregateCall, withSuffix } from '../../../protocol/evm/calls.js';
+import { callOf } from '../../../protocol/payment/payment-facts.js';
+import type { GasBudget, HeldLane, TakenSettlement } from '../../ledger/lane-store.js';
+import type { SignedTransaction } from '../../model/attempt.js';
 import type { TransactionOrder } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { Broadcaster } from './broadcaster.js';

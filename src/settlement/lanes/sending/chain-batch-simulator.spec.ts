@@ -1,5 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Address, encodeAbiParameters, type Hex } from 'viem';
+import {
+  anUndeployedAuthorization,
+  aPermit2Authorization,
+} from '../../../../test/builders/protocol/payment/accepted-payment.js';
+import {
+  JudgingChain,
+  PAYER,
+  SENDER,
+} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import { aPayment } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Join, NeededHead } from '../../../platform/chain/judgement.js';
@@ -11,19 +21,9 @@ import type {
   Sender,
   Settlement,
 } from '../../../protocol/evm/chain-reader.js';
-import {
-  anUndeployedAuthorization,
-  aPermit2Authorization,
-} from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchCallOf } from '../../../protocol/payment/payment-facts.js';
-import {
-  JudgingChain,
-  PAYER,
-  SENDER,
-} from '../../../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { batchGas, type BatchRules, gasBoundOf, type Sendable } from '../../model/grouping.js';
-import { aPayment } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { AssetSuspension } from './asset-suspension.js';
 import { ChainBatchSimulator } from './chain-batch-simulator.js';
 import { LearnedGasEstimates } from './gas-estimates.js';

@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { readBlockHeader } from '../../../platform/chain/block.js';
-import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import {
   aChain,
   failure,
@@ -8,6 +6,8 @@ import {
   type FakeNode,
   result,
 } from '../../../../test/builders/platform/chain/fake-chain.js';
+import { readBlockHeader } from '../../../platform/chain/block.js';
+import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { feesFor } from '../../model/gas-price.js';
 import { FeeOracle } from './fee-oracle.js';

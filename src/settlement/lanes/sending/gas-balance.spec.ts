@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock, turns } from '../../../../test/builders/platform/concurrency/clock.js';
-import { ChainUnavailableError } from '../../../protocol/errors.js';
 import {
   CHAIN_ID,
   SIGNER,
   TestChain,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
 import { GasBalance } from './gas-balance.js';
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
+import { GWEI, SIGNER, TestChain } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { Attempt, SignedTransaction } from '../../model/attempt.js';
 import type { LaneTrouble } from '../../model/lane-status.js';
-import { GWEI, SIGNER, TestChain } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { LaneChain } from '../ports.js';
 import { LaneState } from '../state/lane-state.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';

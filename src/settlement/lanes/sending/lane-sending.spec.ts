@@ -1,7 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import { batchGas, groupForSending } from '../../model/grouping.js';
-import { ReopenLane } from '../lane-errors.js';
 import {
   aLaneWorld,
   aPayment,
@@ -9,6 +6,9 @@ import {
   GWEI,
   type LaneWorld,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import { batchGas, groupForSending } from '../../model/grouping.js';
+import { ReopenLane } from '../lane-errors.js';
 
 /** Of the chain of these tests, wei for a unit of gas. */
 const MAX_FEE = GWEI;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import {
   CallNotSentError,
   ChainUnavailableError,
   CodeUnresponsiveError,
 } from '../../../protocol/errors.js';
-import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { Sendable } from '../../model/grouping.js';
 import type { Rechecked } from './rechecked.js';
 import { SlowChecks } from './slow-checks.js';

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
+import { aPayment } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import {
   type Attempt,
   decodeAttempt,
@@ -9,7 +10,6 @@ import {
   type SignedTransaction,
 } from '../../model/attempt.js';
 import { LaneWindow } from '../../model/lane-window.js';
-import { aPayment } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { LaneState } from './lane-state.js';
 import { type Inclusion, TrackedAttempt } from './tracked-attempt.js';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
-import type { SettlementState } from '../../model/settlement.js';
 import {
   aSettlementDetails,
   aSettlementView,
 } from '../../../../test/builders/settlement/model/settlement-view.js';
+import type { SettlementState } from '../../model/settlement.js';
 import { readInFlight } from './in-flight.js';
 import { statusOf } from './settlement-status.js';
 

@@ -1,10 +1,10 @@
 import type { Address } from 'viem';
-import { DEFAULT_SCHEME_CONTRACTS } from '../../../../src/protocol/evm/contracts.js';
-import type { TokenFacts } from '../../../../src/protocol/evm/token/token-facts.js';
-import type { JsonObject } from '../../../../src/protocol/payment/wire-values.js';
 import type { Observed, SellerAnswer } from '../../../../src/facilitator/doctor/answer.js';
 import type { Offer } from '../../../../src/facilitator/doctor/checks/offer.js';
 import type { OfferFacts } from '../../../../src/facilitator/doctor/checks/offer-checks.js';
+import { DEFAULT_SCHEME_CONTRACTS } from '../../../../src/protocol/evm/contracts.js';
+import type { TokenFacts } from '../../../../src/protocol/evm/token/token-facts.js';
+import type { JsonObject } from '../../../../src/protocol/payment/wire-values.js';
 
 /** Sellers as they should be; a test breaks one thing each. */
 

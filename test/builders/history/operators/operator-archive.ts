@@ -1,6 +1,4 @@
 import type { Address } from 'viem';
-import { isOf, pageIn, totalsIn } from '../sellers/settlement-reader.js';
-import type { SettlementRow } from '../../../../src/history/settlement-row.js';
 import type {
   ArchivedNote,
   AuditFilter,
@@ -13,6 +11,8 @@ import type {
   WebhookFilter,
   WebhookState,
 } from '../../../../src/history/operators/operator-archive.js';
+import type { SettlementRow } from '../../../../src/history/settlement-row.js';
+import { isOf, pageIn, totalsIn } from '../sellers/settlement-reader.js';
 
 type Answer<K extends keyof OperatorArchive> = ReturnType<OperatorArchive[K]>;
 

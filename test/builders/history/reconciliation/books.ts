@@ -1,4 +1,8 @@
 import type { Address, Hex } from 'viem';
+import type {
+  BookedSettlement,
+  SeenTransaction,
+} from '../../../../src/history/reconciliation/books.js';
 import { addressWord, uintWord } from '../../../../src/protocol/evm/abi-words.js';
 import {
   AUTHORIZATION_USED_TOPIC,
@@ -6,10 +10,6 @@ import {
   TRANSFER_TOPIC,
 } from '../../../../src/protocol/evm/logs.js';
 import { hashOf } from '../../../../src/protocol/payment/hash.js';
-import type {
-  BookedSettlement,
-  SeenTransaction,
-} from '../../../../src/history/reconciliation/books.js';
 
 /** A payment that was settled well, as the books and the chain have it. */
 

@@ -1,7 +1,4 @@
 import type { Address } from 'viem';
-import type { Settlement } from '../../../../src/settlement/ledger/queries/settlement-queries.js';
-import { aRecorded, CLAIMED_AT, idOf } from '../recorded-settlement.js';
-import { rowOf, type SettlementRow } from '../../../../src/history/settlement-row.js';
 import { settlementOf } from '../../../../src/history/sellers/archived-settlement.js';
 import type {
   Narrowing,
@@ -14,6 +11,9 @@ import type {
   SettlementReader,
   TotalRow,
 } from '../../../../src/history/sellers/settlement-reader.js';
+import { rowOf, type SettlementRow } from '../../../../src/history/settlement-row.js';
+import type { Settlement } from '../../../../src/settlement/ledger/queries/settlement-queries.js';
+import { aRecorded, CLAIMED_AT, idOf } from '../recorded-settlement.js';
 
 /** {@link SettlementReader} of rows in memory: the rules of the archive without the archive. */
 export class MemorySettlementReader implements SettlementReader {

@@ -1,13 +1,13 @@
 import type { Hex } from 'viem';
+import { EvmChain, type EvmChainParts } from '../../../../src/platform/chain/evm-chain.js';
+import type { RpcCaller } from '../../../../src/platform/chain/rpc/rpc-caller.js';
+import type { RpcOutcome } from '../../../../src/platform/chain/rpc/rpc-outcome.js';
+import type { NetworkConfig } from '../../../../src/platform/config/app-config.js';
+import { Secret } from '../../../../src/platform/config/secret.js';
 import { addressWord, uintWord } from '../../../../src/protocol/evm/abi-words.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../../../src/protocol/evm/contracts.js';
 import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../../../src/protocol/evm/logs.js';
 import type { AuthorizationRef } from '../../../../src/protocol/schemes/authorization-method.js';
-import type { NetworkConfig } from '../../../../src/platform/config/app-config.js';
-import { Secret } from '../../../../src/platform/config/secret.js';
-import { EvmChain, type EvmChainParts } from '../../../../src/platform/chain/evm-chain.js';
-import type { RpcCaller } from '../../../../src/platform/chain/rpc/rpc-caller.js';
-import type { RpcOutcome } from '../../../../src/platform/chain/rpc/rpc-outcome.js';
 
 /** Chains in memory for tests: what happened is told once, and each node may lie about it. */
 

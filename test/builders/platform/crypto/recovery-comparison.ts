@@ -1,7 +1,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1';
 import { type Hex, keccak256, toHex } from 'viem';
-import type { RecoverSigner } from '../../../../src/protocol/schemes/verdict.js';
 import { recoverSignerWithNoble } from '../../../../src/platform/crypto/recover-signer.js';
+import type { RecoverSigner } from '../../../../src/protocol/schemes/verdict.js';
 
 const ORDER = secp256k1.CURVE.n;
 /** Of `v`: those of the reference, those that are normalised first, and nonsense. */

@@ -3,19 +3,9 @@ import type { BlockHeader } from '../../../../src/platform/chain/block.js';
 import type { Head } from '../../../../src/platform/chain/head-watcher.js';
 import type { KnownHeads } from '../../../../src/platform/chain/heads.js';
 import type { SendResult } from '../../../../src/platform/chain/rpc/rpc-classes.js';
-import { TestClock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../../src/protocol/errors.js';
-import {
-  anAcceptedPayment,
-  anEip3009Authorization,
-} from '../../protocol/payment/accepted-payment.js';
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
-import type { HeldLane, TakenSettlement } from '../../../../src/settlement/ledger/lane-store.js';
-import { MemoryLaneStore } from '../../../twins/settlement/ledger/memory-lane-store.js';
-import type { SignedTransaction } from '../../../../src/settlement/model/attempt.js';
-import type { FeeMarket } from '../../../../src/settlement/model/gas-price.js';
-import type { BatchRules } from '../../../../src/settlement/model/grouping.js';
 import { Confirmer } from '../../../../src/settlement/lanes/following/confirmer.js';
 import { InclusionRate } from '../../../../src/settlement/lanes/following/inclusion-rate.js';
 import { LaneFollowing } from '../../../../src/settlement/lanes/following/lane-following.js';
@@ -53,6 +43,16 @@ import type {
   Inclusion,
   TrackedAttempt,
 } from '../../../../src/settlement/lanes/state/tracked-attempt.js';
+import type { HeldLane, TakenSettlement } from '../../../../src/settlement/ledger/lane-store.js';
+import type { SignedTransaction } from '../../../../src/settlement/model/attempt.js';
+import type { FeeMarket } from '../../../../src/settlement/model/gas-price.js';
+import type { BatchRules } from '../../../../src/settlement/model/grouping.js';
+import { MemoryLaneStore } from '../../../twins/settlement/ledger/memory-lane-store.js';
+import { TestClock } from '../../platform/concurrency/clock.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+} from '../../protocol/payment/accepted-payment.js';
 
 export const CHAIN_ID = 56;
 export const SIGNER: Address = `0x${'aa'.repeat(20)}`;

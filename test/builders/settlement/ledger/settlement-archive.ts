@@ -1,11 +1,11 @@
-import type { RecordedSettlement } from '../../../../src/settlement/model/recorded-settlement.js';
-import type { SettlementView } from '../../../../src/settlement/model/settlement.js';
 import type {
   ArchiveAnswer,
   ArchivedSettlement,
   ArchiveQuery,
   SettlementArchive,
 } from '../../../../src/settlement/ledger/settlement-archive.js';
+import type { RecordedSettlement } from '../../../../src/settlement/model/recorded-settlement.js';
+import type { SettlementView } from '../../../../src/settlement/model/settlement.js';
 
 /** An archive that a test fills and takes away, and that says what it was asked. */
 export class FakeArchive implements SettlementArchive {

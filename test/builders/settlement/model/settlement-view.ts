@@ -1,9 +1,9 @@
-import { anAcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type {
   Sale,
   SettlementDetails,
   SettlementView,
 } from '../../../../src/settlement/model/settlement.js';
+import { anAcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 
 const OPEN_SALE: Sale = {
   state: 'open',

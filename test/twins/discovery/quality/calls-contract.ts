@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { idOf } from '../../../builders/history/recorded-settlement.js';
 import type {
   CatalogueEntry,
   CatalogueReader,
   CatalogueWriter,
 } from '../../../../src/discovery/catalogue.js';
-import { aListing, aPaid, NOON } from '../../../builders/discovery/lesson.js';
 import type { CallReader, CallWriter } from '../../../../src/discovery/quality/call-book.js';
-import { type MadeSettlement, SETTLE_MS } from './memory-calls.js';
 import { Rater } from '../../../../src/discovery/quality/rater.js';
+import { aListing, aPaid, NOON } from '../../../builders/discovery/lesson.js';
+import { idOf } from '../../../builders/history/recorded-settlement.js';
+import { type MadeSettlement, SETTLE_MS } from './memory-calls.js';
 
 interface CallsUnderTest {
   readonly catalogue: CatalogueWriter & Pick<CatalogueReader, 'page'>;

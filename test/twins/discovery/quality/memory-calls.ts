@@ -1,5 +1,4 @@
 import type { Address } from 'viem';
-import type { MemoryCatalogue } from '../memory-catalogue.js';
 import { entryIdOf } from '../../../../src/discovery/postgres/entry-rows.js';
 import {
   type CallReader,
@@ -14,6 +13,7 @@ import {
   YOUNG_MS,
 } from '../../../../src/discovery/quality/call-book.js';
 import type { Witnesses } from '../../../../src/discovery/quality/quality.js';
+import type { MemoryCatalogue } from '../memory-catalogue.js';
 
 /** A settlement as the history has it. */
 export interface MadeSettlement {

@@ -1,6 +1,6 @@
-import { describeUnfinished } from './unfinished-contract.js';
 import { MemoryArchive, MemoryArchiveReader } from '../memory-archive.js';
 import { MemoryUnfinished } from './memory-unfinished.js';
+import { describeUnfinished } from './unfinished-contract.js';
 
 describeUnfinished('settlements in memory', () => {
   const archive = new MemoryArchive();

@@ -1,12 +1,12 @@
 import type { Hex } from 'viem';
-import { hexOf } from '../../../../src/history/postgres/bytea.js';
-import type { SettlementRow } from '../../../../src/history/settlement-row.js';
 import {
   type Overdue,
   type RowVersion,
   UNFINISHED,
   type UnfinishedSettlements,
 } from '../../../../src/history/lost/unfinished.js';
+import { hexOf } from '../../../../src/history/postgres/bytea.js';
+import type { SettlementRow } from '../../../../src/history/settlement-row.js';
 
 const isUnfinished = ({ state }: SettlementRow): boolean => UNFINISHED.some((one) => one === state);
 const isSameVersion = (a: RowVersion, b: RowVersion): boolean =>

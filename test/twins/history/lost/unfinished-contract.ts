@@ -5,11 +5,11 @@ import {
   type UnfinishedSettlements,
   versionAfter,
 } from '../../../../src/history/lost/unfinished.js';
-import { aRecorded, idOf } from '../../../builders/history/recorded-settlement.js';
 import type { SettlementRow } from '../../../../src/history/settlement-row.js';
 import type { Change } from '../../../../src/settlement/ledger/outbox.js';
 import type { RecordedSettlement } from '../../../../src/settlement/model/recorded-settlement.js';
 import type { SettlementState } from '../../../../src/settlement/model/settlement.js';
+import { aRecorded, idOf } from '../../../builders/history/recorded-settlement.js';
 
 interface UnfinishedWorld {
   readonly archive: Archive;

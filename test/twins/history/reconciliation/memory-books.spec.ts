@@ -1,6 +1,6 @@
-import { describeBooks } from './books-contract.js';
-import { idOf } from '../../../builders/history/recorded-settlement.js';
 import { aBooked } from '../../../builders/history/reconciliation/books.js';
+import { idOf } from '../../../builders/history/recorded-settlement.js';
+import { describeBooks } from './books-contract.js';
 import { MemoryBooks } from './memory-books.js';
 
 describeBooks('books in memory', () => {

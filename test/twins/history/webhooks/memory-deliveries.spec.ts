@@ -1,6 +1,6 @@
+import { CHALLENGE_EVENT } from '../../../../src/history/webhooks/webhook.js';
 import { describeDeliveries, MOVED_URL } from './deliveries-contract.js';
 import { MemoryDeliveries } from './memory-deliveries.js';
-import { CHALLENGE_EVENT } from '../../../../src/history/webhooks/webhook.js';
 
 describeDeliveries('deliveries in memory', () => {
   let [now, sequence] = [1_795_334_400_000, 0];

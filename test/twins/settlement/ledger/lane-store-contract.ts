@@ -1,24 +1,24 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import { LeaseLostError } from '../../../../src/protocol/errors.js';
-import {
-  anAcceptedPayment,
-  anEip3009Authorization,
-  aPermit2Authorization,
-} from '../../../builders/protocol/payment/accepted-payment.js';
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
-import {
-  anAcceptedUpto,
-  anUptoAuthorization,
-} from '../../../builders/protocol/schemes/upto/upto.js';
-import type { Attempt, SignedTransaction } from '../../../../src/settlement/model/attempt.js';
-import type { SettlementState } from '../../../../src/settlement/model/settlement.js';
 import type {
   GasBudget,
   HeldLane,
   LaneStore,
 } from '../../../../src/settlement/ledger/lane-store.js';
 import type { LaneSwitch } from '../../../../src/settlement/ledger/queries/lane-queries.js';
+import type { Attempt, SignedTransaction } from '../../../../src/settlement/model/attempt.js';
+import type { SettlementState } from '../../../../src/settlement/model/settlement.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+  aPermit2Authorization,
+} from '../../../builders/protocol/payment/accepted-payment.js';
+import {
+  anAcceptedUpto,
+  anUptoAuthorization,
+} from '../../../builders/protocol/schemes/upto/upto.js';
 
 /** A ledger of a test, with what requesters do to it. */
 export interface LaneStoreHarness {

@@ -1,5 +1,4 @@
 import { LeaseLostError } from '../../../../src/protocol/errors.js';
-import type { Attempt, KnownFunding } from '../../../../src/settlement/model/attempt.js';
 import type {
   AllocateResult,
   Ending,
@@ -12,6 +11,7 @@ import type {
   Parking,
   ReplaceResult,
 } from '../../../../src/settlement/ledger/lane-store.js';
+import type { Attempt, KnownFunding } from '../../../../src/settlement/model/attempt.js';
 import type { Claim, MemoryClaims } from './memory-claims.js';
 import type { MemoryGas } from './memory-gas.js';
 import type { MemoryLanes } from './memory-lanes.js';

@@ -6,6 +6,17 @@ import {
   soleSenderOf,
 } from '../../../../src/protocol/payment/payment-facts.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
+import type {
+  Ending,
+  FinishResult,
+  HeldLane,
+  ParkedSettlement,
+  ParkReason,
+  StoredInclusion,
+  SweepResult,
+  TakenSettlement,
+  Unparking,
+} from '../../../../src/settlement/ledger/lane-store.js';
 import { type Attempt, newestTransactionOf } from '../../../../src/settlement/model/attempt.js';
 import type { SettlementState } from '../../../../src/settlement/model/settlement.js';
 import {
@@ -24,17 +35,6 @@ import {
   sponsoringEvent,
   type SponsoringState,
 } from '../../../../src/settlement/model/sponsoring-machine.js';
-import type {
-  Ending,
-  FinishResult,
-  HeldLane,
-  ParkedSettlement,
-  ParkReason,
-  StoredInclusion,
-  SweepResult,
-  TakenSettlement,
-  Unparking,
-} from '../../../../src/settlement/ledger/lane-store.js';
 
 export interface Claim {
   readonly id: string;

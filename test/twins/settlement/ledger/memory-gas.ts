@@ -1,10 +1,10 @@
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
-import type { Attempt } from '../../../../src/settlement/model/attempt.js';
 import type {
   GasBudget,
   HeldLane,
   OverBudget,
 } from '../../../../src/settlement/ledger/lane-store.js';
+import type { Attempt } from '../../../../src/settlement/model/attempt.js';
 
 interface Charge {
   readonly day: string;

@@ -1,8 +1,5 @@
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
-import type { Attempt, KnownFunding } from '../../../../src/settlement/model/attempt.js';
-import { isFinishedStage, STATE_OF } from '../../../../src/settlement/model/settlement-machine.js';
-import type { PlacesInUse } from '../../../../src/settlement/model/sponsoring-machine.js';
 import type {
   AllocateResult,
   Ending,
@@ -24,6 +21,9 @@ import type {
   TakenSettlement,
   Unparking,
 } from '../../../../src/settlement/ledger/lane-store.js';
+import type { Attempt, KnownFunding } from '../../../../src/settlement/model/attempt.js';
+import { isFinishedStage, STATE_OF } from '../../../../src/settlement/model/settlement-machine.js';
+import type { PlacesInUse } from '../../../../src/settlement/model/sponsoring-machine.js';
 import { MemoryAttempts } from './memory-attempts.js';
 import { type Claim, MemoryClaims } from './memory-claims.js';
 import { MemoryGas } from './memory-gas.js';

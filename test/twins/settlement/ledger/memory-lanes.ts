@@ -1,6 +1,6 @@
 import { LeaseLostError, LedgerEpochChangedError } from '../../../../src/protocol/errors.js';
-import type { Attempt } from '../../../../src/settlement/model/attempt.js';
 import type { HeldLane } from '../../../../src/settlement/ledger/lane-store.js';
+import type { Attempt } from '../../../../src/settlement/model/attempt.js';
 
 interface Lane {
   lease: { readonly text: string; readonly processId: string; until: number } | undefined;

@@ -3,6 +3,7 @@ import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-
 import type { PaymentIdentity } from '../../../../src/protocol/payment/identity.js';
 import { inFlightKindOf, settledAmountOf } from '../../../../src/protocol/payment/payment-facts.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
+import type { Requester } from '../../../../src/settlement/ledger/requester.js';
 import type { SettlementView } from '../../../../src/settlement/model/settlement.js';
 import {
   isFinishedStage,
@@ -11,7 +12,6 @@ import {
   STATE_OF,
 } from '../../../../src/settlement/model/settlement-machine.js';
 import type { SponsoringState } from '../../../../src/settlement/model/sponsoring-machine.js';
-import type { Requester } from '../../../../src/settlement/ledger/requester.js';
 
 /** A claim as the twin in memory keeps it. */
 export interface MemoryRecord {

@@ -1,5 +1,5 @@
-import { refillStoreContract } from './refill-store-contract.js';
 import { MemoryLaneStore } from './memory-lane-store.js';
+import { refillStoreContract } from './refill-store-contract.js';
 
 refillStoreContract('a ledger in memory', () => {
   const store = new MemoryLaneStore(() => 1_700_000_000_000);

@@ -1,6 +1,3 @@
-import { type Attempt, mostCostOf } from '../../../../src/settlement/model/attempt.js';
-import { dayOf, gweiOf } from '../../../../src/settlement/model/gas-price.js';
-import type { LastRefill } from '../../../../src/settlement/model/refill.js';
 import type { HeldLane } from '../../../../src/settlement/ledger/lane-store.js';
 import {
   lastRefillOf,
@@ -9,6 +6,9 @@ import {
   type RefillResult,
   type RefillStore,
 } from '../../../../src/settlement/ledger/refill-store.js';
+import { type Attempt, mostCostOf } from '../../../../src/settlement/model/attempt.js';
+import { dayOf, gweiOf } from '../../../../src/settlement/model/gas-price.js';
+import type { LastRefill } from '../../../../src/settlement/model/refill.js';
 import type { MemoryGas } from './memory-gas.js';
 import type { MemoryLanes } from './memory-lanes.js';
 

@@ -1,6 +1,6 @@
-import { CONTRACT_GRACE_MS, describeSettlementStore } from './settlement-store-contract.js';
 import type { SettlementEvent } from '../../../../src/settlement/model/settlement-machine.js';
 import { MemorySettlementStore } from './memory-settlement-store.js';
+import { CONTRACT_GRACE_MS, describeSettlementStore } from './settlement-store-contract.js';
 
 describeSettlementStore('MemorySettlementStore', () => {
   let now = 1_000_000;

@@ -6,12 +6,6 @@ import {
   needsNoTransaction,
 } from '../../../../src/protocol/payment/payment-facts.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
-import type { Finality, SettlementView } from '../../../../src/settlement/model/settlement.js';
-import {
-  isFinishedStage,
-  type SettlementEvent,
-} from '../../../../src/settlement/model/settlement-machine.js';
-import { sponsoredMost } from '../../../../src/settlement/model/sponsoring-machine.js';
 import type { Binding, BoundPayment } from '../../../../src/settlement/ledger/binding.js';
 import { AWAITED_MS } from '../../../../src/settlement/ledger/epoch.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
@@ -33,6 +27,12 @@ import {
   type ToldWithdrawal,
   WAITING_MAX,
 } from '../../../../src/settlement/ledger/settlement-store.js';
+import type { Finality, SettlementView } from '../../../../src/settlement/model/settlement.js';
+import {
+  isFinishedStage,
+  type SettlementEvent,
+} from '../../../../src/settlement/model/settlement-machine.js';
+import { sponsoredMost } from '../../../../src/settlement/model/sponsoring-machine.js';
 import { MemoryBindings } from './memory-bindings.js';
 import {
   canWithdraw,

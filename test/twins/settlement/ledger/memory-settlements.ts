@@ -3,6 +3,16 @@ import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-
 import type { PaymentIdentity } from '../../../../src/protocol/payment/identity.js';
 import { inFlightKindOf } from '../../../../src/protocol/payment/payment-facts.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
+import type { InFlight } from '../../../../src/settlement/ledger/queries/in-flight.js';
+import type { Requester } from '../../../../src/settlement/ledger/requester.js';
+import {
+  type Claim,
+  type MadeSale,
+  type PayerRef,
+  type ToldWithdrawal,
+  UNSURE_MS,
+  WAITER_LIVES_MS,
+} from '../../../../src/settlement/ledger/settlement-store.js';
 import {
   isFinishedStage,
   nextStage,
@@ -15,16 +25,6 @@ import {
   type SponsoringEvent,
   sponsoringEvent,
 } from '../../../../src/settlement/model/sponsoring-machine.js';
-import type { InFlight } from '../../../../src/settlement/ledger/queries/in-flight.js';
-import type { Requester } from '../../../../src/settlement/ledger/requester.js';
-import {
-  type Claim,
-  type MadeSale,
-  type PayerRef,
-  type ToldWithdrawal,
-  UNSURE_MS,
-  WAITER_LIVES_MS,
-} from '../../../../src/settlement/ledger/settlement-store.js';
 import {
   canWithdraw,
   isEarly,

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import { LeaseLostError } from '../../../../src/protocol/errors.js';
-import type { Attempt } from '../../../../src/settlement/model/attempt.js';
 import type { HeldLane, LaneStore } from '../../../../src/settlement/ledger/lane-store.js';
-import type { LaneStoreHarness } from './lane-store-contract.js';
 import type { RefillBudget, RefillStore } from '../../../../src/settlement/ledger/refill-store.js';
+import type { Attempt } from '../../../../src/settlement/model/attempt.js';
+import type { LaneStoreHarness } from './lane-store-contract.js';
 
 export interface RefillStoreHarness extends LaneStoreHarness {
   readonly refills: RefillStore;

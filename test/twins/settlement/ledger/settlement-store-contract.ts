@@ -2,18 +2,9 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
 import { boundPaymentOf } from '../../../../src/facilitator/settle/key-binding.js';
 import type { PayerTransaction } from '../../../../src/protocol/evm/payer-transaction.js';
-import {
-  anAcceptedPayment,
-  anEip3009Authorization,
-  aPermit2Authorization,
-} from '../../../builders/protocol/payment/accepted-payment.js';
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, termsOf } from '../../../../src/protocol/payment/identity.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
-import {
-  anAcceptedUpto,
-  anUptoAuthorization,
-} from '../../../builders/protocol/schemes/upto/upto.js';
 import { credentialsOf, type Requester } from '../../../../src/settlement/ledger/requester.js';
 import {
   type ClaimRef,
@@ -22,6 +13,15 @@ import {
   type SettlementStore,
   UNSURE_MS,
 } from '../../../../src/settlement/ledger/settlement-store.js';
+import {
+  anAcceptedPayment,
+  anEip3009Authorization,
+  aPermit2Authorization,
+} from '../../../builders/protocol/payment/accepted-payment.js';
+import {
+  anAcceptedUpto,
+  anUptoAuthorization,
+} from '../../../builders/protocol/schemes/upto/upto.js';
 
 /** A store, and what lanes and time do to it. */
 export interface StoreWorld {

@@ -16,9 +16,9 @@ import {
   TRANSFER_WITH_VRS,
 } from '../../../../../src/protocol/evm/calls.js';
 import type { CallOutcome } from '../../../../../src/protocol/evm/chain-reader.js';
-import { computeTokenSeparator } from '../../../../../src/protocol/evm/typed-data.js';
 import type { DomainName } from '../../../../../src/protocol/evm/token/token-domain.js';
 import type { TokenReader } from '../../../../../src/protocol/evm/token/token-facts.js';
+import { computeTokenSeparator } from '../../../../../src/protocol/evm/typed-data.js';
 
 /** A token in memory, as its calls see it. */
 export interface FakeToken {

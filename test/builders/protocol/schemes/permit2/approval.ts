@@ -23,8 +23,8 @@ import type {
 } from '../../../../../src/protocol/evm/chain-reader.js';
 import { PERMIT2 } from '../../../../../src/protocol/evm/contracts.js';
 import type { SponsoredApprovalClaim } from '../../../../../src/protocol/payment/payment.js';
-import { JudgingChain, signatureOf, TOKEN } from '../exact/exact-payment.js';
 import type { RecoverSignerAsync } from '../../../../../src/protocol/schemes/verdict.js';
+import { JudgingChain, signatureOf, TOKEN } from '../exact/exact-payment.js';
 
 const GWEI = 1_000_000_000n;
 const OWNER = privateKeyToAccount(`0x${'07'.repeat(32)}`);
