@@ -361,9 +361,10 @@ describe('a lane that follows', () => {
       lane.chain.finalize();
       await lane.follow(5);
       // The count of before is told after the block that used the nonce has become final.
-      let tell: (count: { latest: number; pending: number }) => void = () => undefined;
+      let tell: ((count: { latest: number; pending: number }) => void) | undefined;
       lane.chain.transactionCount = () => new Promise((resolve) => (tell = resolve));
       lane.chain.lies = [-1];
+      lane.chain.mine();
       await lane.follow();
       await lane.clock.pass(1600);
       lane.chain.mine();
@@ -373,7 +374,8 @@ describe('a lane that follows', () => {
       await lane.follow();
       lane.chain.finalize();
       await lane.follow(5);
-      tell({ latest: 1, pending: 1 });
+      expect(tell).toBeDefined();
+      tell?.({ latest: 1, pending: 1 });
       await lane.clock.pass(0);
       await lane.send('c');
       await lane.follow();
