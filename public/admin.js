@@ -231,6 +231,11 @@ function alarms({ networks, processes, apiKeys }) {
           `${network}: ${short(lane.signer)} pays for ${lane.settlementsLeft} more settlements.`,
         );
       }
+      if (lane.isShort === true) {
+        found.push(
+          `${network}: ${short(lane.signer)} has something to send that costs more than it has.`,
+        );
+      }
       if (lane.inFlight > 0 && lane.oldestInFlightMs > 30_000) {
         found.push(
           `${network}: ${short(lane.signer)} has waited ${duration(lane.oldestInFlightMs)} for nonce ${lane.oldestNonce}.`,

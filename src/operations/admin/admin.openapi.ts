@@ -160,7 +160,14 @@ export const ADMIN_OPENAPI: OpenApiPart = {
           }),
         ),
       },
-      { treasury: TREASURY },
+      {
+        isShort: {
+          type: 'boolean',
+          description:
+            'It was offered what costs more than it has, though it may pay for much else.',
+        },
+        treasury: TREASURY,
+      },
     ),
     Overview: object({
       version: text,

@@ -54,6 +54,7 @@ export function laneReport(parts: LaneReportParts): LaneStatus {
     suspendedAssets: parts.assetSuspensions.suspended,
     // Processes of an older version know no treasury, and offer nobody what retires.
     ...(isRetiring && { isRetiring: true }),
+    ...(state.isShort && { isShort: true }),
     ...(refills !== undefined && { treasury: refills.status }),
     perSecond: parts.rate.perSecond(state.windowSize, batchRules.maxItems),
   };

@@ -24,6 +24,8 @@ export interface LaneStatus {
   readonly balanceWei: string;
   /** How many more settlements its gas money pays for, at the price of now. */
   readonly settlementsLeft: number;
+  /** It was offered what costs more than it has, though it may pay for much else. */
+  readonly isShort?: boolean;
   /** Attempts in flight, and how many there may be. */
   readonly inFlight: number;
   readonly window: number;

@@ -19,8 +19,8 @@ export interface LaneLevel {
   /** `0` while it has not asked yet for its balance and for what gas costs. */
   readonly gasPriceWei: string;
   readonly isRetiring?: boolean;
-  /** A `LaneTrouble`. */
-  readonly trouble?: string | undefined;
+  /** Something costs more than it has. */
+  readonly isShort?: boolean;
   /** Milliseconds since it said so. */
   readonly silentMs: number;
 }
@@ -62,14 +62,14 @@ export function lowLanes(
 }
 
 /**
- * A lane that says `no_gas` has something to send that costs more than it has, though it would pay for enough typical
+ * A lane that is short has something to send that costs more than it has, though it would pay for enough typical
  * settlements. Half of the way up it is refilled, so that no refill is of less than the other half.
  */
 function markOf(
-  { trouble }: Pick<LaneLevel, 'trouble'>,
+  { isShort = false }: Pick<LaneLevel, 'isShort'>,
   { refillBelow, refillTo }: Pick<RefillRules, 'refillBelow' | 'refillTo'>,
 ): number {
-  return trouble === 'no_gas' ? Math.ceil((refillBelow + refillTo) / 2) : refillBelow;
+  return isShort ? Math.ceil((refillBelow + refillTo) / 2) : refillBelow;
 }
 
 /**

@@ -42,7 +42,10 @@ export class PayerFunding {
     if (head === undefined || !state.hasRoom) return 'waits';
     if (!(await readiness.isReady())) return state.trouble === 'no_gas' ? 'no_gas' : 'waits';
     // The lane goes on with what it can pay for: only this payer waits.
-    if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) return 'no_gas';
+    if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) {
+      state.fellShort();
+      return 'no_gas';
+    }
     const payer = payment.authorization.from;
     const funding = { payer, payerNonce: transaction.accountNonce, valueWei, settlementId: id };
     const funded = await broadcaster.fund(held, state.next, funding, head);

@@ -240,6 +240,8 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     );
     await run();
     expect([stages('a'), fundings(), lane.state.trouble]).toEqual([['work'], [], undefined]);
+    // Its treasury has to know.
+    expect(lane.state.isShort).toBe(true);
     await lane.clock.pass(9000);
     await block();
     expect(stages('a')).toEqual(['work']);

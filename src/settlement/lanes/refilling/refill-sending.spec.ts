@@ -139,15 +139,14 @@ describe('a treasury', () => {
     // Half of the way from 5 to 10.
     ['is short of half a refill', 8n * SETTLEMENT - 1n, [2n * SETTLEMENT + 1n]],
     ['is short of less than that', 8n * SETTLEMENT, []],
-  ])('refills a lane that says no_gas above the mark, where it %s', async (_, balance, values) => {
-    // It has a payment that costs more than it has.
+  ])('refills a lane above the mark that was offered what costs more than it has, where it %s', async (_, balance, values) => {
     chain.balances.set(LOW, balance);
-    levels = [level(LOW, 7, { trouble: 'no_gas' })];
+    levels = [level(LOW, 7, { isShort: true })];
     await look();
     expect(treasury.signer.values).toEqual(values);
     await start();
     chain.balances.set(LOW, balance);
-    levels = [level(LOW, 7, { trouble: 'head_stale' })];
+    levels = [level(LOW, 7)];
     await look();
     expect(attempts()).toEqual([]);
   });

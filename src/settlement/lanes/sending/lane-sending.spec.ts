@@ -148,7 +148,7 @@ describe('a lane that sends', () => {
     // Of one batch of two, and of no more.
     lane.chain.balance = () => Promise.resolve(batchGas([100_000n, 100_000n]) * MAX_FEE);
     await lane.send('a', 'b', 'c', 'd');
-    expect(states('a', 'b', 'c', 'd').sort()).toEqual(['attempt', 'attempt', 'ready', 'ready']);
+    expect(states('a', 'b', 'c', 'd').sort()).toEqual(['attempt', 'attempt', 'later', 'later']);
     expect([lane.state.next, lane.state.trouble]).toEqual([1, 'no_gas']);
   });
 
@@ -157,8 +157,27 @@ describe('a lane that sends', () => {
       ready.map((one) => ({ items: [one], gas: one.id === 'dear' ? 900_000n : 100_000n }));
     lane.chain.balance = () => Promise.resolve(200_000n * MAX_FEE);
     await lane.send('dear', 'cheap');
-    expect(states('dear', 'cheap')).toEqual(['ready', 'attempt']);
-    expect(lane.state.trouble).toBe('no_gas');
+    expect(states('dear', 'cheap')).toEqual(['later', 'attempt']);
+    expect(lane.state.isShort).toBe(true);
+  });
+
+  it('does not rest for what costs more than it has: that alone waits, and comes again', async () => {
+    lane.chain.grouping = (ready) =>
+      ready.map((one) => ({ items: [one], gas: one.id === 'dear' ? 9_000_000n : 100_000n }));
+    lane.chain.balance = () => Promise.resolve(5_000_000n * MAX_FEE);
+    await lane.send('dear');
+    for (const id of ['a', 'b', 'c']) {
+      await lane.send(id);
+      expect([states('dear', id), lane.state.trouble]).toEqual([['later', 'attempt'], undefined]);
+    }
+    // Its treasury hears of it meanwhile.
+    expect(lane.state.isShort).toBe(true);
+    lane.chain.balance = () => Promise.resolve(50_000_000n * MAX_FEE);
+    await lane.clock.pass(5000);
+    expect(lane.state.isShort).toBe(false);
+    await lane.store.sweep(CHAIN_ID, 10);
+    await sendReady();
+    expect(states('dear')).toEqual(['attempt']);
   });
 
   it('rests when its own budget of the day is used up', async () => {

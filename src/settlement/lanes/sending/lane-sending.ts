@@ -16,6 +16,8 @@ import type { Rechecked, SendGroup } from './rechecked.js';
 const PATIENCE_MS = 250;
 /** When what could not be judged is taken again. */
 const UNDECIDED_MS = 1000;
+/** When what costs more than the lane has is offered again, to this lane or to another one. */
+const UNPAID_MS = 500;
 /** Rounds that are judged beside the lane at once. */
 const BESIDE_MOST = 4;
 
@@ -168,15 +170,15 @@ export class LaneSending implements Sending {
       await store.refuse(held, refused);
       events.finished(refused.map(({ id }) => id));
     }
-    await this.#putOff(held, undecided);
+    await this.#putOff(held, undecided, UNDECIDED_MS);
     await this.#sendGroups(held, groups, blockNumber, isGoing);
   }
 
-  /** What could not be judged now waits a moment, so that it does not come straight back. */
-  async #putOff(held: HeldLane, items: readonly TakenSettlement[]): Promise<void> {
+  /** What could not be judged or paid for now waits a moment, so that it does not come straight back. */
+  async #putOff(held: HeldLane, items: readonly TakenSettlement[], ms: number): Promise<void> {
     if (items.length === 0) return;
     const ids = items.map(({ id }) => id);
-    await this.options.store.postpone(held, ids, UNDECIDED_MS);
+    await this.options.store.postpone(held, ids, ms);
   }
 
   async #inTurn(send: () => Promise<void>): Promise<void> {
@@ -196,9 +198,9 @@ export class LaneSending implements Sending {
       if (!canSend || !this.options.state.hasRoom || !isGoing()) {
         await this.#giveBack(held, group.items);
       } else if (!this.options.readiness.canPayFor(group.gas)) {
-        // Others may cost less, and another lane may pay for these.
-        await this.#giveBack(held, group.items);
-        this.options.readiness.rest('no_gas');
+        // The lane goes on with what it can pay for: only these wait.
+        this.options.state.fellShort();
+        await this.#putOff(held, group.items, UNPAID_MS);
       } else {
         canSend = await this.#sendOne(held, group, blockNumber);
       }

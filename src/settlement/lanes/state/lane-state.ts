@@ -7,6 +7,8 @@ import type { TrackedAttempt } from './tracked-attempt.js';
 
 /** How long a lane remembers that its batches were too large. */
 const BATCH_LIMIT_MS = 10 * 60_000;
+/** How long a lane is short after it was offered what costs more than it has: it is offered it again in between. */
+const SHORT_MS = 5000;
 
 /** What a lane knows of itself. Its parts read and change it here and nowhere else. */
 export class LaneState {
@@ -22,6 +24,7 @@ export class LaneState {
   #trouble: LaneTrouble | undefined = 'resyncing';
   #openings = 0;
   #batchLimit = { items: Number.POSITIVE_INFINITY, until: 0 };
+  #shortUntil = 0;
   isPaused = false;
   /** By an operator; its process may have another reason to retire it. */
   isRetired = false;
@@ -172,6 +175,18 @@ export class LaneState {
   get batchMost(): number {
     const { items, until } = this.#batchLimit;
     return this.clock.steady() < until ? items : Number.POSITIVE_INFINITY;
+  }
+
+  // ---------------------------------------------------------------- money
+
+  /** Something was to be sent that costs more than the lane has. */
+  fellShort(): void {
+    this.#shortUntil = this.clock.steady() + SHORT_MS;
+  }
+
+  /** Whether something costs more than the lane has: it may pay for much else. */
+  get isShort(): boolean {
+    return this.clock.steady() < this.#shortUntil;
   }
 
   // ---------------------------------------------------------------- trouble
