@@ -1,26 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Address, Hex } from 'viem';
+import type { Address } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { type GivenHeaders, type Hub, HubWorld } from '../support/hub-world.js';
 import { newAccount } from '../support/payments.js';
+import { personalSignature } from '../support/personal-signature.js';
 import { strictHeaders } from '../support/strict-signature.js';
 
 const VECTOR_KEY = '0x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20';
 const OTHER_HUB: Address = `0x${'22'.repeat(20)}`;
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-
-/** As the clients that sign with a wallet do it. */
-async function personal(account: PrivateKeyAccount, time = nowSeconds()): Promise<GivenHeaders> {
-  const label = Buffer.from('upload');
-  const seconds = Buffer.alloc(8);
-  seconds.writeBigUInt64BE(BigInt(time));
-  const raw: Hex = `0x${Buffer.concat([label, seconds]).toString('hex')}`;
-  const Sign = await account.signMessage({ message: { raw } });
-  const Hash = `0x${label.toString('hex')}`;
-  const header = { Type: 'personal_sign', Addr: account.address, Time: time, Hash, Sign };
-  return { authorization: JSON.stringify(header) };
-}
 
 /** Where clients reach the hub of these tests; what they sign may say so or not. */
 const SITE = 'https://files.example/api';
@@ -72,18 +61,22 @@ describe('a private hub', () => {
 
   it('wants a signature, and says what is wrong with it', async () => {
     const body = bodyOf(me.address, 'x', 'y');
-    const old = await personal(me, nowSeconds() - 700);
+    const old = await personalSignature(me, nowSeconds() - 700);
     for (const [headers, message] of [
       [{}, 'missing Authorization header'],
       [{ authorization: 'zzz' }, expect.stringMatching(/^decode auth/)],
       [{ authorization: 'deadbeef' }, expect.stringMatching(/^decode auth/)],
       [old, expect.stringMatching(/^auth timestamp out of window/)],
-      [await personal(stranger), expect.stringMatching(/^owner .* does not match signer/)],
+      [await personalSignature(stranger), expect.stringMatching(/^owner .* does not match signer/)],
     ] as const) {
       const answer = await hub.post('/api/upload', body, headers);
       expect([answer.status, messageOf(answer.json)]).toEqual([401, message]);
     }
-    const named = await hub.post('/api/upload', bodyOf('0xabcd', 'x', 'y'), await personal(me));
+    const named = await hub.post(
+      '/api/upload',
+      bodyOf('0xabcd', 'x', 'y'),
+      await personalSignature(me),
+    );
     expect([named.status, messageOf(named.json)]).toEqual([
       401,
       'owner must be a 0x-prefixed Ethereum address',
@@ -91,14 +84,14 @@ describe('a private hub', () => {
   });
 
   it('lets an owner write and read, in either case of its address', async () => {
-    const headers = await personal(me);
+    const headers = await personalSignature(me);
     for (const [index, owner] of [me.address, me.address.toLowerCase()].entries()) {
       const body = bodyOf(owner, `mine${index}`, 'for my eyes');
       expect((await hub.post('/api/upload', body, headers)).status).toBe(200);
     }
     const read = await hub.get('/api/download?name=mine0', headers);
     expect([read.status, read.text]).toEqual([200, 'for my eyes']);
-    const other = await hub.download(me.address, 'mine0', await personal(stranger));
+    const other = await hub.download(me.address, 'mine0', await personalSignature(stranger));
     expect(other.status).toBe(401);
     expect((await hub.download(me.address, 'mine0')).status).toBe(401);
     expect((await hub.get('/api/info')).status).toBe(200);
@@ -106,20 +99,20 @@ describe('a private hub', () => {
 
   it('lists to each owner its own', async () => {
     expect((await hub.get('/api/listAccount')).status).toBe(401);
-    const { json } = await hub.get('/api/listAccount', await personal(me));
+    const { json } = await hub.get('/api/listAccount', await personalSignature(me));
     expect(json).toMatchObject([{ Name: me.address.toLowerCase() }]);
-    expect((await hub.get('/api/listNeedle', await personal(stranger))).json).toEqual([]);
+    expect((await hub.get('/api/listNeedle', await personalSignature(stranger))).json).toEqual([]);
   });
 
   it('lets only its owner remove a file, for good', async () => {
-    await hub.post('/api/upload', bodyOf(me.address, 'gone', 'soon'), await personal(me));
+    await hub.post('/api/upload', bodyOf(me.address, 'gone', 'soon'), await personalSignature(me));
     const path = `/api/object?owner=${me.address}&name=gone`;
     const remove = async (account: PrivateKeyAccount) =>
-      (await hub.ask(path, { method: 'DELETE', headers: await personal(account) })).status;
+      (await hub.ask(path, { method: 'DELETE', headers: await personalSignature(account) })).status;
     expect(await remove(stranger)).toBe(401);
     expect(await remove(me)).toBe(200);
     expect(await remove(me)).toBe(404);
-    expect((await hub.download(me.address, 'gone', await personal(me))).status).toBe(404);
+    expect((await hub.download(me.address, 'gone', await personalSignature(me))).status).toBe(404);
   });
 
   it.each([
@@ -127,7 +120,7 @@ describe('a private hub', () => {
     ['another site that names us', 'shop.example', SITE],
     ['the wallet at the same host', 'files.example', 'https://files.example'],
   ])('takes no sign-in message for %s', async (_what, host, uri) => {
-    await hub.post('/api/upload', bodyOf(me.address, 'kept', 'mine'), await personal(me));
+    await hub.post('/api/upload', bodyOf(me.address, 'kept', 'mine'), await personalSignature(me));
     const stolen = await signIn(me, host, uri);
     const answers = [
       await hub.post('/api/upload', bodyOf(me.address, 'stolen', 'x'), stolen),
@@ -139,7 +132,9 @@ describe('a private hub', () => {
     expect(messageOf(answers[0]?.json)).toBe(
       'verify auth: the message is a sign-in to another site',
     );
-    expect((await hub.get('/api/download?name=kept', await personal(me))).text).toBe('mine');
+    expect((await hub.get('/api/download?name=kept', await personalSignature(me))).text).toBe(
+      'mine',
+    );
   });
 
   it('takes a sign-in message for itself', async () => {
@@ -156,11 +151,11 @@ describe('a private hub', () => {
 
   it('refuses a body over the limit', async () => {
     const body = bodyOf(me.address, 'big', 'x'.repeat(5_242_880));
-    expect((await hub.post('/api/upload', body, await personal(me))).status).toBe(413);
+    expect((await hub.post('/api/upload', body, await personalSignature(me))).status).toBe(413);
   });
 
   it('writes no signature to its log', async () => {
-    const headers = await personal(me);
+    const headers = await personalSignature(me);
     await hub.post('/api/upload', 'no body', headers);
     await hub.get('/api/nothing-here', headers);
     const signature = /0x[0-9a-f]{130}/;
@@ -237,7 +232,7 @@ describe('a strict private hub', () => {
 
   it('takes no other form', async () => {
     const body = bodyOf(me.address, 'no', 'no');
-    const answer = await hub.post('/api/upload', body, await personal(me));
+    const answer = await hub.post('/api/upload', body, await personalSignature(me));
     expect([answer.status, messageOf(answer.json)]).toEqual([
       401,
       'decode auth: this hub takes the strict form only',
