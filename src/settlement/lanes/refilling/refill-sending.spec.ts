@@ -139,17 +139,20 @@ describe('a treasury', () => {
     // Half of the way from 5 to 10.
     ['is short of half a refill', 8n * SETTLEMENT - 1n, [2n * SETTLEMENT + 1n]],
     ['is short of less than that', 8n * SETTLEMENT, []],
-  ])('refills a lane above the mark that was offered what costs more than it has, where it %s', async (_, balance, values) => {
-    chain.balances.set(LOW, balance);
-    levels = [level(LOW, 7, { isShort: true })];
-    await look();
-    expect(treasury.signer.values).toEqual(values);
-    await start();
-    chain.balances.set(LOW, balance);
-    levels = [level(LOW, 7)];
-    await look();
-    expect(attempts()).toEqual([]);
-  });
+  ])(
+    'refills a lane above the mark that was offered what costs more than it has, where it %s',
+    async (_, balance, values) => {
+      chain.balances.set(LOW, balance);
+      levels = [level(LOW, 7, { isShort: true })];
+      await look();
+      expect(treasury.signer.values).toEqual(values);
+      await start();
+      chain.balances.set(LOW, balance);
+      levels = [level(LOW, 7)];
+      await look();
+      expect(attempts()).toEqual([]);
+    },
+  );
 
   it('believes no node that has not seen the refill before', async () => {
     await look();
