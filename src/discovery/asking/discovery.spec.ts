@@ -207,6 +207,7 @@ describe('the catalogue, asked', () => {
       { query: 'x'.repeat(401) },
       { query: 'a\0b' },
       { query: 'a\ud800' },
+      { query: 'a\ufffd' },
       { query: '-'.repeat(40) },
       { cursor: 'bzk5OTk5' },
     ]) {

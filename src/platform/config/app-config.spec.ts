@@ -210,8 +210,10 @@ describe('AppConfig', () => {
   });
 
   it('refuses a setting of an earlier version by its name', () => {
-    expect(problemsOf({ ...base, LEDGER_PARTITIONS_56: '1' })).toEqual([
+    const given = { ...base, LEDGER_PARTITIONS_56: '1', CATALOGUE_PROBE: 'false' };
+    expect(problemsOf(given)).toEqual([
       'LEDGER_PARTITIONS_56: was removed; the ledger of a chain is in one slot of a Redis Cluster. Remove the setting',
+      'CATALOGUE_PROBE: was removed; no seller is asked whether it still sells. Remove the setting; an entry ends when nothing was paid for it in CATALOGUE_DAYS',
     ]);
   });
 

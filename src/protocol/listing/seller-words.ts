@@ -39,9 +39,12 @@ export function plainText(said: unknown, most: number = DESCRIPTION_MAX): PlainT
   return { text: text === '' ? undefined : text, isCut: text.length < said.length };
 }
 
-/** Whether a database can keep and compare it: no zero, and no half of a character. */
+/**
+ * Whether it can be looked for: no zero and no half of a character, which no database keeps, and no sign that
+ * stands for bytes which were no text.
+ */
 export function isText(said: string): boolean {
-  return !/[\0\p{Cs}]/u.test(said);
+  return !/[\0\p{Cs}\uFFFD]/u.test(said);
 }
 
 /** The name of a service: some printable characters. */
