@@ -5,8 +5,10 @@ import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { provide } from '../platform/nest/provide.js';
 import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
+import { redisRoom } from '../platform/redis/redis-room.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
+import { AnonymousRoom } from './anonymous-room.js';
 import { AskTexts } from './asks/ask.js';
 import { AskStore } from './asks/ask-store.js';
 import { AsksV1Controller } from './asks/asks.v1.controller.js';
@@ -20,6 +22,7 @@ import { SignIn, type SignInParts } from './auth/sign-in.js';
 import { TokenIssuer } from './auth/token.js';
 import { WalletRestorer } from './budget/rebuild.js';
 import { ApprovalService } from './http/approval.service.js';
+import { ApprovalsV1Controller } from './http/approvals.v1.controller.js';
 import { FilesV1Controller } from './http/files.v1.controller.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
@@ -103,6 +106,7 @@ interface PolicySurroundings {
     PasskeysV1Controller,
     McpController,
     FilesV1Controller,
+    ApprovalsV1Controller,
   ],
   providers: [
     {
@@ -173,6 +177,12 @@ interface PolicySurroundings {
       inject: [WALLET_REDIS],
       useFactory: (redis: Redis) => new RateLimiter(redis, 'wallet'),
     },
+    {
+      provide: AnonymousRoom,
+      inject: [WALLET_REDIS],
+      useFactory: (redis: Redis) =>
+        new AnonymousRoom(new RateLimiter(redis, 'wallet-room'), redisRoom(redis)),
+    },
     provide(
       PolicyService,
       {
@@ -217,6 +227,7 @@ interface PolicySurroundings {
     GrantBook,
     GrantEnding,
     Bearers,
+    AnonymousRoom,
   ],
 })
 export class WalletApiModule {}

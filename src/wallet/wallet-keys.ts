@@ -16,14 +16,14 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:s:<wallet>` | hash | while not 0 | sums of what counts, by asset and by `asset\|payTo` |
  * | `x402:wl:due` | zset | until looked up on chain | charges, JSON, by deadline, seconds |
  * | `x402:wl:pk` | hash | always | passkeys of owners: `k:<owner>` key (sealed), `i:<tag>` owner of a credential, `n:<owner>` uses, `u:<owner>`: the journal may not have it yet, `whole`: the generation under which all of the journal are in |
- * | `x402:wl:pkn:<owner>:<tag>` | string | a day | a passkey that was made and not used yet (sealed) |
- * | `x402:wl:pkn:<tag>` | string | a day | the owner of its credential |
+ * | `x402:wl:pkn:<owner>:<tag>` | string | an hour | a passkey that was made and not used yet (sealed) |
+ * | `x402:wl:pkn:<tag>` | string | an hour | the owner of its credential |
  * | `x402:wl:heads` | hash | always | how many lines each file of the journal has at least (sealed) |
  * | `x402:wl:i:<wallet>:<tag>` | string | `RETENTION_DAYS` | an intent to buy: how often it was charged, a slash, and the intent (sealed) |
  * | `x402:wl:h:<wallet>` | zset | newest 200 | intents by time, for the history |
  * | `x402:wl:l:<name>` | string | seconds | a lock |
  * | `x402:wl:c:<user code>` | string | 10 minutes | hash of the device code's secret, and what became of it (sealed) |
- * | `x402:wl:n:<nonce>` | string | 10 minutes | the message a nonce was made for (sealed) |
+ * | `x402:wl:n:<nonce>`, `x402:wl:n:for:<tag>` | string | 10 minutes | the message that is to be signed: of a nonce, or the newest that answers a code, a client's request or an ask (sealed) |
  * | `x402:wl:t:<token id>` | string | life of a token | a revoked token |
  * | `x402:wl:tl:<wallet>` | hash | to the end of its last | tokens that were handed out, by id: end in seconds, a bar, and how (sealed) |
  * | `x402:wl:u:<token id>` | string | life of a token or grant | when it was last used, seconds |

@@ -757,6 +757,64 @@ describe('the wallet over OAuth', () => {
     expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' });
   });
 
+  describe('has little room for what strangers have stored:', () => {
+    let redis: Redis;
+    beforeAll(() => {
+      redis = new Redis(wallets.world.redis.url);
+    });
+    afterAll(() => {
+      redis.disconnect();
+    });
+    const limitMemory = async (bytes: number) => {
+      await redis.config('SET', 'maxmemory', String(bytes));
+      // For as long as a measure serves.
+      await new Promise((resolve) => setTimeout(resolve, 1100));
+    };
+    const openFrom = async (address: string, link: URL) => {
+      const headers = { 'x-forwarded-for': address };
+      const response = await new Browser().visit(link, { headers });
+      const location = new URL(response.headers.get('location') ?? issuer);
+      return { status: response.status, error: location.searchParams.get('error') };
+    };
+
+    it('a request is refused for what is too long in it', async () => {
+      const link = linkOf(await newClient(), proofKey().challenge, { state: 'x'.repeat(2049) });
+      expect(await new Browser().open(link)).toMatch(/^400 invalid_request: state must be/);
+    });
+
+    it('a network that has used its own up is told so, and nobody else', async () => {
+      const link = linkOf(await newClient(), proofKey().challenge);
+      const full = String((Date.now() + 16_000_000) * 1000);
+      await redis.set('x402:rl:wallet-room:oauth:198.51.100.0/24', full, 'PX', 60_000);
+      expect(await openFrom('198.51.100.1', link)).toEqual({
+        status: 303,
+        error: 'temporarily_unavailable',
+      });
+      expect(await openFrom('198.51.101.1', link)).toEqual({ status: 303, error: null });
+    });
+
+    it('none where Redis is nearly full, while owners answer and agents work', async () => {
+      const owner = newAccount();
+      const { access } = await letIn(owner);
+      const link = linkOf(await newClient(), proofKey().challenge);
+      const browser = new Browser();
+      const page = await browser.open(link);
+      const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+      await limitMemory(Math.ceil(used * 1.15));
+      const [refused, begun, approved, tool] = [
+        await openFrom('198.51.102.1', link),
+        await wallets.post('/v1/init', {}),
+        await browser.approve(page, owner),
+        await ask(access),
+      ];
+      await limitMemory(0);
+      expect(refused).toEqual({ status: 303, error: 'temporarily_unavailable' });
+      expect([begun.status, begun.headers.get('retry-after')]).toEqual([503, '60']);
+      expect(approved).toContain('code=');
+      expect(tool.status).toBe(200);
+    });
+  });
+
   it('keeps no code, token or signature where somebody else reads it', async () => {
     const { access, refresh: token } = await letIn();
     expect((await ask(access)).status).toBe(200);

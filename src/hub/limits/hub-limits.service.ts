@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Redis } from 'ioredis';
+import { Headroom } from '../../platform/concurrency/headroom.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { BodyShare, LONG_BODIES } from '../../platform/http/byte-budget.js';
 import { whenOver } from '../../platform/http/response-end.js';
@@ -12,21 +13,18 @@ import {
   type RateVerdict,
 } from '../../platform/rate-limit/rate-limiter.js';
 import { HUB_REDIS } from '../../platform/redis/redis.module.js';
-import { setUpOf } from '../../platform/redis/redis-watch.js';
+import { redisRoom } from '../../platform/redis/redis-room.js';
 import type { Caller } from '../auth/caller.js';
 import { HubListing } from '../index/hub-listing.js';
 import { type NewObject, StorageProvider } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { Headroom } from './headroom.js';
 import { Reservation } from './reservation.js';
 import { StreamSlots } from './stream-slots.js';
 import { UnderWay } from './under-way.js';
 
 /** How many requests may come at once after a pause, in seconds' worth of the rate. */
 const BURST_SECONDS = 2;
-/** Of the memory Redis may use; what is above is for settlements, where the hub shares their Redis. */
-const REDIS_SHARE_MAX = 0.8;
-/** File system and Redis are asked no more often. */
+/** The file system is asked no more often. */
 const MEASURE_KEPT_MS = 1000;
 /** What an upload takes of Redis at most, and what an older version of it does. */
 const ENTRY_BYTES = 4096;
@@ -54,7 +52,7 @@ export class HubLimits {
       ratePerSecond === undefined
         ? undefined
         : { requests: ratePerSecond, seconds: 1, burst: ratePerSecond * BURST_SECONDS };
-    this.#index = new Headroom(() => roomIn(redis), MEASURE_KEPT_MS);
+    this.#index = redisRoom(redis);
     this.#disk = new Headroom(async () => {
       const free = minFreeBytes === undefined ? undefined : await storage.freeBytes();
       return free === undefined ? undefined : free - (minFreeBytes ?? 0);
@@ -129,15 +127,6 @@ export class HubLimits {
       throw HubRefusal.forbidden(`quota exceeded: ${stored} of ${quotaBytes} bytes are used`);
     }
   }
-}
-
-/** Bytes of Redis that the hub may still use; `undefined` where it does not say, or has no limit. */
-async function roomIn(redis: Redis): Promise<number | undefined> {
-  // That it does not answer is said by the index, which is asked next.
-  const setUp = await setUpOf(redis).catch(() => undefined);
-  const { usedMemoryBytes, maxMemoryBytes = 0 } = setUp ?? {};
-  if (usedMemoryBytes === undefined || maxMemoryBytes === 0) return undefined;
-  return maxMemoryBytes * REDIS_SHARE_MAX - usedMemoryBytes;
 }
 
 /** Says where the caller stands (draft-ietf-httpapi-ratelimit-headers), whether it may go on or not. */

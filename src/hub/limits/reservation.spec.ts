@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { Headroom } from '../../platform/concurrency/headroom.js';
 import { BodyShare, ByteBudget, FREE_BODY_BYTES } from '../../platform/http/byte-budget.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { Headroom } from './headroom.js';
 import { Reservation, type Rooms } from './reservation.js';
 import { UnderWay } from './under-way.js';
 

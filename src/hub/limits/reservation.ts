@@ -1,8 +1,8 @@
+import type { Headroom } from '../../platform/concurrency/headroom.js';
 import type { BodyShare } from '../../platform/http/byte-budget.js';
 import type { NewObject } from '../storage/storage-provider.js';
 import { CROWD_RETRY_SECONDS } from '../wire/body-reader.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import type { Headroom } from './headroom.js';
 import type { UnderWay } from './under-way.js';
 
 /** What an upload has grown by when it is granted more. */

@@ -20,7 +20,7 @@ describe('the limiter of all doors', () => {
   it('counts by door and caller, in microseconds a request', async () => {
     const { redis, calls } = fakeRedis([1, 500_000]);
     const verdict = await new RateLimiter(redis, 'wallet').take('ip:2001:db8:0:1::/64', RATE);
-    expect(calls[0]?.slice(2)).toEqual(['x402:rl:wallet:ip:2001:db8:0:1::/64', 500_000, 10]);
+    expect(calls[0]?.slice(2)).toEqual(['x402:rl:wallet:ip:2001:db8:0:1::/64', 500_000, 10, 1]);
     expect(verdict).toEqual({
       isAllowed: true,
       limit: 10,
@@ -40,6 +40,13 @@ describe('the limiter of all doors', () => {
       resetSeconds: 5,
       retryAfterSeconds: 1,
     });
+  });
+
+  it('counts one request for many, and says when there is room for all of it', async () => {
+    const { redis, calls } = fakeRedis([0, 4_500_000]);
+    const verdict = await new RateLimiter(redis, 'wallet').take('key:shop', RATE, 4);
+    expect(calls[0]?.slice(3)).toEqual([500_000, 10, 4]);
+    expect(verdict).toMatchObject({ isAllowed: false, retryAfterSeconds: 2 });
   });
 
   it.each([['x'.repeat(1_000_000)], ['owner:\r\nSET'], ['é'], ['']])(

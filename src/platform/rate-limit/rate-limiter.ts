@@ -44,6 +44,7 @@ export function limitHeaders({
  * | KEYS 1 | the caller's |
  * | 1 | microseconds a request takes |
  * | 2 | requests of a burst |
+ * | 3 | requests that this one counts for |
  *
  * Returns {1 when allowed, microseconds until the burst is free again}.
  */
@@ -53,9 +54,10 @@ const TAKE = script(
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local each, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
+local wanted = each * tonumber(ARGV[3])
 local free = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
-if free - now + each > each * burst + 1 then return { 0, free - now } end
-free = free + each
+if free - now + wanted > each * burst + 1 then return { 0, free - now } end
+free = free + wanted
 redis.call('SET', KEYS[1], string.format('%.0f', free), 'PX', math.ceil((free - now) / 1000))
 return { 1, free - now }
 `,
@@ -85,14 +87,20 @@ export class RateLimiter {
    * Counts a request, unless it is refused.
    *
    * @param caller - a text of any length and content; a long or odd one is counted by its hash.
+   * @param amount - how many it counts for: where bytes are counted, one of the rate's requests is one byte.
    * @throws RedisUnavailableError when Redis cannot be asked; the request may have been counted.
    */
-  async take(caller: string, { requests, seconds, burst }: Rate): Promise<RateVerdict> {
+  async take(caller: string, { requests, seconds, burst }: Rate, amount = 1): Promise<RateVerdict> {
     const each = Math.ceil((MICROSECONDS * seconds) / requests);
-    const reply = await runKeyedScript(this.redis, TAKE, [this.#keyOf(caller)], [each, burst]);
+    const reply = await runKeyedScript(
+      this.redis,
+      TAKE,
+      [this.#keyOf(caller)],
+      [each, burst, amount],
+    );
     const [allowed, busy = 0] = (reply as readonly number[]).map(Number);
     const isAllowed = allowed === 1;
-    const waitMicros = busy + each - each * burst;
+    const waitMicros = busy + each * amount - each * burst;
     return {
       isAllowed,
       limit: burst,

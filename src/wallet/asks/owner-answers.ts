@@ -6,6 +6,7 @@ import type { RedisLock } from '../redis-lock.js';
 import { STOPPED } from '../rules/judge.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { askKey } from '../wallet-keys.js';
 import { type Ask, type AskTexts, type StandingAsk, statementOf } from './ask.js';
 import type { AnswerResult, AskStore } from './ask-store.js';
 
@@ -43,14 +44,14 @@ export class OwnerAnswers {
   async challenge(id: string, owner: Address): Promise<SignInMessage> {
     const ask = await this.#answerable(id);
     assertOwner(ask, owner);
-    return this.parts.signIn.challenge(owner, statementOf(ask));
+    return this.parts.signIn.challenge(owner, statementOf(ask), askKey(id));
   }
 
   /** @throws WalletError as {@link challenge}; `unauthorized` for a signature of anything else. */
   approve(id: string, signed: SignedMessage): Promise<void> {
     return this.parts.locks.hold(`ask:${id}`, async () => {
       const ask = await this.#answerable(id);
-      const { owner } = await this.parts.signIn.accept(signed, statementOf(ask));
+      const { owner } = await this.parts.signIn.accept(signed, statementOf(ask), askKey(id));
       assertOwner(ask, owner);
       await this.#note(ask, 'approved');
     });

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type Address, getAddress, hashMessage, type Hex } from 'viem';
-import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
 import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import type { PasskeyOwners } from '../passkeys/passkey-owners.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
-import { nonceKey } from '../wallet-keys.js';
+import { nonceKey, tagOf } from '../wallet-keys.js';
 import type { ContractOwners } from './contract-owners.js';
 
 const NONCE_LIFE_SECONDS = 600;
@@ -15,6 +15,13 @@ const NONCE_LIFE_SECONDS = 600;
 export const SIGNATURE_MAX_BYTES = 8192;
 /** The constant message of older clients: whoever has seen one such signature has it for good. */
 export const LEGACY_MESSAGE = 'Login to Privy Proxy';
+
+/** ARGV: key, the value it must have. */
+const TAKE = script(
+  'wallet_nonce_take',
+  `if redis.call('GET', ARGV[1]) ~= ARGV[2] then return 0 end
+return redis.call('DEL', ARGV[1])`,
+);
 
 export interface SignInMessage {
   readonly nonce: string;
@@ -60,8 +67,12 @@ export interface SignInParts {
 export class SignIn {
   constructor(private readonly parts: SignInParts) {}
 
-  /** @param statement - what the owner agrees to by signing; one line. */
-  async challenge(address: Address, statement: string): Promise<SignInMessage> {
+  /**
+   * @param statement - what the owner agrees to by signing; one line.
+   * @param request - the one that is answered by it. Of each the newest message alone is open: whoever may ask for
+   *   messages fills nothing.
+   */
+  async challenge(address: Address, statement: string, request?: string): Promise<SignInMessage> {
     const nonce = randomBytes(16).toString('hex');
     const { redis, seal, contracts, publicUrl, now } = this.parts;
     const issuedAt = now();
@@ -81,8 +92,8 @@ export class SignIn {
       `Issued At: ${iso(issuedAt)}`,
       `Expiration Time: ${iso(expiresAt)}`,
     ].join('\n');
-    const sealed = seal.seal(nonceKey(nonce), message);
-    const stored = redis.set(nonceKey(nonce), sealed, 'EX', NONCE_LIFE_SECONDS);
+    const key = keyOf(nonce, request);
+    const stored = redis.set(key, seal.seal(key, message), 'EX', NONCE_LIFE_SECONDS);
     await redisCall('wallet_nonce', stored);
     return { nonce, message, expiresAt };
   }
@@ -91,9 +102,10 @@ export class SignIn {
    * The address that signed a challenge of ours, which is used up by that, and when it asked for it.
    *
    * @param statement - what it must have been signed for.
+   * @param request - as it was challenged for.
    * @throws WalletError `unauthorized`.
    */
-  async accept(signed: SignedMessage, statement: string): Promise<SignedIn> {
+  async accept(signed: SignedMessage, statement: string, request?: string): Promise<SignedIn> {
     const { owner, message, proof } = readSigned(signed);
     const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(message)?.[1];
     const [, named, , agreedTo] = message.split('\n');
@@ -101,17 +113,19 @@ export class SignIn {
     if (nonce === undefined || named !== getAddress(owner) || agreedTo !== statement) {
       throw refused();
     }
-    if (!(await this.#isSigned(owner, message, proof, nonceKey(nonce)))) throw refused();
-    // Taken and gone in one step: a second use finds nothing.
+    const key = keyOf(nonce, request);
+    if (!(await this.#isSigned(owner, message, proof, key))) throw refused();
     const { redis, seal, now } = this.parts;
-    const sealed = await redisCall('wallet_nonce', redis.getdel(nonceKey(nonce)));
-    const stored = sealed === null ? undefined : seal.open(nonceKey(nonce), sealed);
+    const sealed = await redisCall('wallet_nonce', redis.get(key));
+    const stored = sealed === null ? undefined : seal.open(key, sealed);
     // The message is ours, and says itself until when: who can write to Redis cannot bring it back.
     const [issuedAt, expiresAt] = [
       timeIn(message, 'Issued At'),
       timeIn(message, 'Expiration Time'),
     ];
-    if (stored !== message || !(now() < expiresAt)) throw refused();
+    if (sealed === null || stored !== message || !(now() < expiresAt)) throw refused();
+    // Taken by one alone: a second use finds nothing, or a newer message.
+    if ((await runScript(redis, TAKE, [key, sealed])) !== 1) throw refused();
     return { owner, askedAt: issuedAt };
   }
 
@@ -155,6 +169,10 @@ export function readSigned({ address, message, signature, assertion }: SignedMes
     throw new WalletError('invalid_request', 'address, message and signature are expected.');
   }
   return { owner, message, proof };
+}
+
+function keyOf(nonce: string, request: string | undefined): string {
+  return nonceKey(request === undefined ? nonce : `for:${tagOf(request)}`);
 }
 
 /** Unix seconds of one line of a message; not a number where there is none. */

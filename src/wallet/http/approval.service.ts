@@ -7,6 +7,7 @@ import { assertSince, Sessions } from '../auth/sessions.js';
 import { readSigned, type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
 import { assetName, firstPolicy, type Policy } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
+import { codeKey } from '../wallet-keys.js';
 
 /** An owner lets an agent in, by signing a message that names the code and the rules. */
 @Injectable()
@@ -54,14 +55,15 @@ export class ApprovalService {
   ): Promise<SignInMessage & { readonly rules: string }> {
     await this.codes.assertPending(code);
     const rules = await this.rulesOf(owner);
-    return { ...(await this.signIn.challenge(owner, statementOf(code, rules))), rules };
+    const statement = statementOf(code, rules);
+    return { ...(await this.signIn.challenge(owner, statement, codeKey(code))), rules };
   }
 
   async approve(code: string, signed: SignedMessage): Promise<void> {
     const { owner } = readSigned(signed);
     // Rules that changed since make another statement, which nobody has signed.
     const rules = await this.rulesOf(owner);
-    const { askedAt } = await this.signIn.accept(signed, statementOf(code, rules));
+    const { askedAt } = await this.signIn.accept(signed, statementOf(code, rules), codeKey(code));
     const epoch = await this.sessions.epochOf(owner);
     assertSince({ askedAt }, epoch);
     await this.codes.approve(code, { owner, epoch });

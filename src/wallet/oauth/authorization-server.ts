@@ -13,6 +13,7 @@ import type {
 import type { Address } from 'viem';
 import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
 import { siteGroup } from '../../platform/rate-limit/address-group.js';
+import { type AnonymousRoom, ANSWER_CHARACTERS, type NoRoom } from '../anonymous-room.js';
 import type { Sessions } from '../auth/sessions.js';
 import { KeyRing } from '../seal/key-ring.js';
 import { WalletError } from '../wallet-error.js';
@@ -20,7 +21,7 @@ import type { ClientDocuments } from './client-documents.js';
 import { keepKnown, problemOf } from './client-metadata.js';
 import type { GrantBook } from './grant-book.js';
 import type { GrantEnding } from './grant-ending.js';
-import { useOurNames, withOurNames } from './named-requests.js';
+import { keepBounded, useOurNames, withOurNames } from './named-requests.js';
 import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, type Scope } from './oauth-names.js';
 import type { OAuthRecords } from './oauth-records.js';
 import type { RegisteredClients } from './registered-clients.js';
@@ -53,6 +54,7 @@ export interface ServerParts {
   readonly grants: GrantBook;
   readonly ending: GrantEnding;
   readonly documents: ClientDocuments;
+  readonly room: AnonymousRoom;
   readonly sessions: Sessions;
   readonly onFailure: (error: unknown) => void;
 }
@@ -146,7 +148,7 @@ function configurationOf(
     // Of the URLs a client may name, one alone is fetched: its own name. The others are left out before.
     fetch: (input) => {
       const url = String(input instanceof Request ? input.url : input);
-      return parts.documents.fetch(url, networkOf(Server.ctx));
+      return parts.documents.fetch(url, siteGroup(addressOf(Server.ctx)));
     },
     findAccount: (_, owner, token) => findAccount(parts, owner, token?.grantId),
     interactions: { url: (_, { uid }) => `${publicUrl}${OAUTH_PATHS.consent}/${uid}` },
@@ -204,25 +206,42 @@ class KindOfRecord implements Adapter {
       await this.#register(id, payload);
       return;
     }
-    const clientId = payload.params?.['client_id'];
-    if (this.kind === 'Interaction' && typeof clientId === 'string') {
-      await this.parts.clients.need(clientId, seconds);
-    }
+    if (this.kind === 'Interaction') await this.#begin(payload, seconds);
     await this.parts.records.put(this.kind, id, payload, seconds);
   }
 
+  /** What an owner has answered is stored again, with the answer: that takes no room of strangers. */
+  async #begin({ params, result, lastSubmission, ...more }: AdapterPayload, seconds: number) {
+    if (result === undefined && lastSubmission === undefined) {
+      await this.#takeRoom(JSON.stringify({ params, ...more }), ANSWER_CHARACTERS);
+    }
+    const clientId = params?.['client_id'];
+    if (typeof clientId === 'string') await this.parts.clients.need(clientId, seconds);
+  }
+
   async #register(id: string, payload: AdapterPayload): Promise<void> {
-    const context = this.contextNow();
-    const registration = await this.parts.clients.add(id, payload, networkOf(context));
+    await this.#takeRoom(JSON.stringify(payload));
+    const network = siteGroup(addressOf(this.contextNow()));
+    const registration = await this.parts.clients.add(id, payload, network);
     if (registration === 'added') return;
-    context?.set('Retry-After', String(REGISTRATION_RETRY_SECONDS));
     const isNetworks = registration === 'network_full';
+    throw this.#refusal({ isNetworks, retryAfterSeconds: REGISTRATION_RETRY_SECONDS });
+  }
+
+  async #takeRoom(text: string, more = 0): Promise<void> {
+    const length = Buffer.byteLength(text) + more;
+    const noRoom = await this.parts.room.take('oauth', addressOf(this.contextNow()), length);
+    if (noRoom !== undefined) throw this.#refusal(noRoom);
+  }
+
+  #refusal({ isNetworks, retryAfterSeconds }: NoRoom): Error {
+    this.contextNow()?.set('Retry-After', String(retryAfterSeconds));
     const whose = isNetworks ? 'from your network' : 'here';
     const error = new this.errors.TemporarilyUnavailable(
-      `too many clients ${whose} wait for their owners`,
+      `too many requests ${whose} wait for their owners`,
     );
     error.status = error.statusCode = isNetworks ? 429 : 503;
-    throw error;
+    return error;
   }
 
   find(id: string): Promise<AdapterPayload | undefined> {
@@ -261,10 +280,9 @@ class KindOfRecord implements Adapter {
   }
 }
 
-function networkOf(context: KoaContextWithOIDC | undefined): string {
+function addressOf(context: KoaContextWithOIDC | undefined): string | undefined {
   // The request of Express, whose address the settings let be known.
-  const asker = context?.req as { readonly ip?: string } | undefined;
-  return siteGroup(asker?.ip);
+  return (context?.req as { readonly ip?: string } | undefined)?.ip;
 }
 
 /** Of a code or refresh token, the owner whose grant still stands; elsewhere whoever has just signed. */
@@ -297,6 +315,12 @@ function ourNames(
   return async (ctx, next) => {
     if (ctx.path === OAUTH_PATHS.authorization) {
       const parameters = new URLSearchParams(ctx.querystring);
+      const problem = keepBounded(parameters);
+      if (problem !== undefined) {
+        ctx.status = 400;
+        ctx.body = `invalid_request: ${problem}\n`;
+        return;
+      }
       useOurNames(parameters, names);
       if (!parameters.has('scope')) parameters.set('scope', names.scopes.join(' '));
       ctx.querystring = parameters.toString();

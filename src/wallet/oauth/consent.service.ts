@@ -70,7 +70,7 @@ export class ConsentService {
     const asked = await this.requestOf(visit);
     const rules = await this.parts.approvals.rulesOf(owner);
     const statement = statementOf(visit.uid, asked, rules);
-    return { ...(await this.parts.signIn.challenge(owner, statement)), rules };
+    return { ...(await this.parts.signIn.challenge(owner, statement, placeOf(visit))), rules };
   }
 
   /** @returns where the browser goes on to. */
@@ -82,7 +82,7 @@ export class ConsentService {
     const { owner } = readSigned(signed);
     // Rules that changed since make another statement, which nobody has signed.
     const statement = statementOf(visit.uid, asked, await this.parts.approvals.rulesOf(owner));
-    const { askedAt } = await this.parts.signIn.accept(signed, statement);
+    const { askedAt } = await this.parts.signIn.accept(signed, statement, placeOf(visit));
     const grant = new server.Grant({ accountId: owner, clientId: asked.client.id });
     const scopes = asked.scopes.map(({ name }) => name);
     grant.addResourceScope(resourceOf(wallet.publicUrl), scopes.join(' '));
@@ -115,6 +115,11 @@ export class ConsentService {
     await openRequest(visit);
     return server.interactionResult(request, response, { error: 'access_denied' });
   }
+}
+
+/** The request that an owner's signature answers. */
+function placeOf({ uid }: ConsentVisit): string {
+  return `consent:${uid}`;
 }
 
 async function openRequest({ server, uid, request, response }: ConsentVisit): Promise<Interaction> {

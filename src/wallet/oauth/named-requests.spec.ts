@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { useOurNames, withOurNames } from './named-requests.js';
+import { keepBounded, useOurNames, withOurNames } from './named-requests.js';
 
 const NAMES = {
   publicUrl: 'https://w.example',
@@ -77,5 +77,27 @@ describe('a form', () => {
 
   it('is read to its bound', async () => {
     await expect(formOf(`code=${'x'.repeat(60_000)}`)).rejects.toThrow(/too large/);
+  });
+});
+
+describe('what is kept of a request that opens the consent page', () => {
+  it('is what is read there', () => {
+    const parameters = new URLSearchParams(
+      'response_type=code&state=a&login_hint=somebody&state=b&id_token_hint=x&code_challenge=c&x=y',
+    );
+    expect(keepBounded(parameters)).toBeUndefined();
+    expect(parameters.toString()).toBe('response_type=code&state=a&state=b&code_challenge=c');
+  });
+
+  it.each([
+    ['state', 2048],
+    ['client_id', 1024],
+    ['redirect_uri', 512],
+    ['code_challenge', 128],
+    ['prompt', 64],
+  ])('is short: %s', (name, most) => {
+    expect(keepBounded(new URLSearchParams({ [name]: 'x'.repeat(most) }))).toBeUndefined();
+    const problem = keepBounded(new URLSearchParams({ [name]: 'x'.repeat(most + 1) }));
+    expect(problem).toBe(`${name} must be at most ${most} characters`);
   });
 });

@@ -4,6 +4,23 @@ import { resourceOf, type Scope } from './oauth-names.js';
 /** As much of a form as the library reads. */
 const FORM_MAX_BYTES = 57_344;
 
+/** What the server reads of a request that opens the consent page, and the most characters of each. It is stored. */
+const AUTHORIZATION: ReadonlyMap<string, number> = new Map([
+  ['response_type', 64],
+  ['response_mode', 64],
+  ['client_id', 1024],
+  ['redirect_uri', 512],
+  ['scope', 2048],
+  ['state', 2048],
+  ['code_challenge', 128],
+  ['code_challenge_method', 16],
+  ['resource', 1024],
+  ['prompt', 64],
+  // Refused, and said so.
+  ['request', 2048],
+  ['request_uri', 1024],
+]);
+
 /** What requests of clients may name at this authorization server. */
 interface Names {
   readonly publicUrl: string;
@@ -28,6 +45,21 @@ export function useOurNames(parameters: URLSearchParams, { publicUrl, scopes }: 
   const known = asked.split(' ').filter((one) => (scopes as readonly string[]).includes(one));
   if (known.length === 0) parameters.delete('scope');
   else parameters.set('scope', known.join(' '));
+}
+
+/**
+ * Leaves out of a request that opens the consent page what is not read (RFC 6749, section 3.1).
+ *
+ * @param parameters - are changed.
+ * @returns what is too long in it.
+ */
+export function keepBounded(parameters: URLSearchParams): string | undefined {
+  for (const [name, value] of [...parameters]) {
+    const most = AUTHORIZATION.get(name);
+    if (most === undefined) parameters.delete(name);
+    else if (value.length > most) return `${name} must be at most ${most} characters`;
+  }
+  return undefined;
 }
 
 function isOurs(text: string, publicUrl: string): boolean {

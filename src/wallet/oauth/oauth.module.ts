@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { provide } from '../../platform/nest/provide.js';
+import { AnonymousRoom } from '../anonymous-room.js';
 import { Sessions } from '../auth/sessions.js';
 import { SignIn } from '../auth/sign-in.js';
 import { ApprovalService } from '../http/approval.service.js';
@@ -46,6 +47,7 @@ interface ServerSurroundings extends Omit<
         grants: GrantBook,
         ending: GrantEnding,
         documents: ClientDocuments,
+        room: AnonymousRoom,
       },
       ({ wallet, logger, ...parts }: ServerSurroundings) =>
         startAuthorizationServer({

@@ -13,7 +13,7 @@ import type { KeptPasskey, PasskeyBook } from './passkey-book.js';
 
 const REGISTRATION_SECONDS = 600;
 /** How long one that was made waits for its first use. */
-const UNUSED_SECONDS = 86_400;
+const UNUSED_SECONDS = 3600;
 /** ES256: ECDSA on P-256 with SHA-256 (RFC 9053). Every platform has it. */
 const ES256 = -7;
 

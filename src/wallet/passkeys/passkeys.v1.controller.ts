@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import type { Request } from 'express';
 import { z } from 'zod';
+import { AnonymousRoom } from '../anonymous-room.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
@@ -19,6 +20,11 @@ import { Attestation } from './passkey.js';
 import type { PasskeyOwners } from './passkey-owners.js';
 
 type Answer = Readonly<Record<string, unknown>>;
+
+/** Of a challenge that is to be answered. */
+const OPTIONS_CHARACTERS = 100;
+/** Of a passkey, six times: it is kept for an hour, and the room is measured by ten minutes. */
+const PASSKEY_CHARACTERS = 3600;
 
 const Finding = z.strictObject({ id: Attestation.shape.id });
 
@@ -30,6 +36,7 @@ const Finding = z.strictObject({ id: Attestation.shape.id });
 export class PasskeysV1Controller {
   constructor(
     private readonly bodies: WalletBody,
+    private readonly room: AnonymousRoom,
     @Inject(PASSKEY_OWNERS) private readonly given: { readonly owners: PasskeyOwners | undefined },
   ) {}
 
@@ -41,15 +48,19 @@ export class PasskeysV1Controller {
 
   @Post('options')
   @HttpCode(200)
-  options(): Promise<Answer> {
-    return this.#owners.options();
+  async options(@Req() request: Request): Promise<Answer> {
+    const owners = this.#owners;
+    await this.room.assert(request.ip, OPTIONS_CHARACTERS);
+    return owners.options();
   }
 
   @Post()
   @HttpCode(200)
   async register(@Req() request: Request): Promise<Answer> {
     const owners = this.#owners;
-    return { owner: await owners.register(await this.bodies.of(request, Attestation)) };
+    const made = await this.bodies.of(request, Attestation);
+    await this.room.assert(request.ip, PASSKEY_CHARACTERS);
+    return { owner: await owners.register(made) };
   }
 
   /** Whose a passkey is that a browser has found: the page has to name the owner in what is signed. */

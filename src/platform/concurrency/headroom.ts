@@ -1,4 +1,4 @@
-import { Shared } from '../../platform/concurrency/shared.js';
+import { Shared } from './shared.js';
 
 /** What is left of something that is measured now and then, without what was taken since. */
 export class Headroom {
