@@ -4,7 +4,9 @@ import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { provide } from '../platform/nest/provide.js';
+import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
+import { NewWallets } from './accounts/new-wallets.js';
 import { RulesSeal } from './accounts/rules-seal.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
@@ -64,6 +66,7 @@ interface DirectorySurroundings {
   readonly restorer: WalletRestorer;
   readonly book: WalletStore;
   readonly locks: RedisLock;
+  readonly newWallets: NewWallets;
   readonly now: WalletClock;
 }
 
@@ -128,6 +131,12 @@ interface RestorerSurroundings {
       ({ config, ...parts }: RestorerSurroundings) =>
         new WalletRestorer({ ...parts, retentionSeconds: config.retentionSeconds }),
     ),
+    {
+      provide: NewWallets,
+      inject: [WALLET_REDIS, WALLET_SETTINGS],
+      useFactory: (redis: Redis, { requestsPerMinute }: WalletConfig) =>
+        new NewWallets(new RateLimiter(redis, 'wallet'), requestsPerMinute),
+    },
     provide(
       WalletDirectory,
       {
@@ -138,6 +147,7 @@ interface RestorerSurroundings {
         book: WalletStore,
         locks: RedisLock,
         now: WALLET_CLOCK,
+        newWallets: NewWallets,
       },
       ({ wallet, ...parts }: DirectorySurroundings) =>
         new WalletDirectory({ ...parts, firstPolicy: firstPolicy(wallet) }),
@@ -182,6 +192,7 @@ interface RestorerSurroundings {
     SpendingStore,
     Reconciler,
     Authorizer,
+    NewWallets,
   ],
 })
 export class WalletBudgetModule {}

@@ -168,6 +168,26 @@ describe('at the doors of the wallet', () => {
     expect((await init('::ffff:203.0.113.7')).status).toBe(200);
   });
 
+  it('a network has few new owners, and keeps none of those that are there out', async () => {
+    const { url } = await wallets.another({ TRUST_PROXY: '1', WALLET_RATE_LIMIT: '5' });
+    const { ownerToken: known } = await wallets.fundedWallet();
+    const use = async (token: string, address: string) => {
+      const headers = { authorization: `Bearer ${token}`, 'X-Forwarded-For': address };
+      const response = await fetch(`${url}/v1/wallets/me`, { headers });
+      return { status: response.status, retryAfter: response.headers.get('retry-after') };
+    };
+    for (let network = 1; network <= 5; network += 1) {
+      const token = await wallets.signIn(newAccount());
+      expect((await use(token, `2001:db8:7:${network}::1`)).status).toBe(200);
+    }
+    const late = await wallets.signIn(newAccount());
+    const refused = await use(late, '2001:db8:7:6::1');
+    expect(refused.status).toBe(429);
+    expect(Number(refused.retryAfter)).toBeGreaterThan(60);
+    expect((await use(known, '2001:db8:7:6::1')).status).toBe(200);
+    expect((await use(late, '2001:db8:8::1')).status).toBe(200);
+  });
+
   it('a redirect to another origin takes neither headers nor body along', async () => {
     const { agent } = await wallets.fundedWallet();
     const seen: string[] = [];

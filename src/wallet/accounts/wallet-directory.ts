@@ -6,6 +6,7 @@ import type { CustodialWallet, WalletProvider } from '../provider/wallet-provide
 import type { RedisLock } from '../redis-lock.js';
 import { type Policy, policyText } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
+import type { NewWallets } from './new-wallets.js';
 import type { StandingRules, WalletStore } from './wallet-store.js';
 
 const REMEMBERED_MAX = 10_000;
@@ -18,6 +19,7 @@ interface WalletDirectoryParts {
   readonly restorer: WalletRestorer;
   readonly book: WalletStore;
   readonly locks: RedisLock;
+  readonly newWallets: Pick<NewWallets, 'assertRoom'>;
   readonly firstPolicy: Policy;
   /** Unix seconds. */
   readonly now: () => number;
@@ -46,6 +48,19 @@ export class WalletDirectory {
     if (known !== undefined) return known;
     const found = await this.parts.provider.find(subjectOf(owner));
     return found && this.#remember(owner, found);
+  }
+
+  /**
+   * The wallet of an owner who has only just shown to be one: made if there is none, and not too many are.
+   *
+   * @param address - where the owner, or an agent of it, asks from.
+   * @throws WalletError `rate_limited`, `unavailable`.
+   */
+  async walletFor(owner: Address, address: string | undefined): Promise<CustodialWallet> {
+    const found = await this.find(owner);
+    if (found !== undefined) return found;
+    await this.parts.newWallets.assertRoom(address);
+    return this.walletOf(owner);
   }
 
   /** The owner's wallet, made if there is none. */

@@ -62,6 +62,17 @@ export class Sessions {
   constructor(private readonly parts: SessionParts) {}
 
   /**
+   * Before something is used up that would make a wallet: whether its owner may have one, and has it from now on.
+   *
+   * @param address - where it is asked from.
+   * @throws WalletError `forbidden`, or as {@link WalletDirectory.walletFor}.
+   */
+  async prepare(owner: Address, address: string | undefined): Promise<void> {
+    this.#assertMay(owner);
+    await this.parts.directory.walletFor(owner, address);
+  }
+
+  /**
    * A token for somebody who has proven to be, or to be sent by, the owner. An owner who signs in gets no
    * wallet by that: it is made with the first use of the token, with the first agent or the first grant.
    *
@@ -140,13 +151,16 @@ export class Sessions {
     return wallet === undefined ? 0 : this.#notBefore(owner, wallet);
   }
 
-  /** @throws WalletError `unauthorized`. */
-  async of(authorization: string | undefined): Promise<Session> {
+  /**
+   * @param address - where it comes from.
+   * @throws WalletError `unauthorized`; of a new owner as {@link prepare}.
+   */
+  async of(authorization: string | undefined, address: string | undefined): Promise<Session> {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) throw new WalletError('unauthorized', 'missing authorization token');
     const { owner, role, id, issuedAt, expiresAt } = this.parts.mint.read(token);
     const found = await this.parts.directory.find(owner);
-    const wallet = found ?? (await this.parts.directory.walletOf(owner));
+    const wallet = found ?? (await this.parts.directory.walletFor(owner, address));
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || issuedAt < notBefore) throw invalidToken();
     // An owner who signed in before there was a wallet is on its record from here on.

@@ -31,12 +31,18 @@ export class ApprovalService {
     return { deviceCode, userCode, url };
   }
 
-  /** @returns the token with the first answer after the approval, and never again. */
+  /**
+   * @param address - where the agent asks from.
+   * @returns the token with the first answer after the approval, and never again.
+   */
   async collect(
     deviceCode: string,
+    address: string | undefined,
   ): Promise<{ readonly isPending: boolean; readonly token?: string }> {
-    const { state } = await this.codes.status(deviceCode);
-    if (state === 'pending') return { isPending: true };
+    const status = await this.codes.status(deviceCode);
+    if (status.state === 'pending') return { isPending: true };
+    // Before the code is used up: where no wallet can be had now, the agent asks again.
+    if (status.state === 'approved') await this.sessions.prepare(status.owner, address);
     // The token is made when it is collected: no token ever lies in Redis.
     const approval = await this.codes.collect(deviceCode);
     if (approval === undefined) return { isPending: false };

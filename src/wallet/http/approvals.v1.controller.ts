@@ -41,15 +41,18 @@ export class ApprovalsV1Controller {
 
   /** As published clients ask. The agent's secret is in the URL: who can, posts it. */
   @Get('status')
-  async statusByQuery(@Query('code') code: unknown): Promise<Readonly<Record<string, string>>> {
-    return this.#statusOf(typeof code === 'string' ? code : '');
+  async statusByQuery(
+    @Query('code') code: unknown,
+    @Req() request: Request,
+  ): Promise<Readonly<Record<string, string>>> {
+    return this.#statusOf(typeof code === 'string' ? code : '', request);
   }
 
   @Post('status')
   @HttpCode(200)
   async status(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
     const { code } = await this.bodies.of(request, Collecting);
-    return this.#statusOf(code);
+    return this.#statusOf(code, request);
   }
 
   /** For the approval page: the rules, and the message that approves an agent under them. */
@@ -68,8 +71,8 @@ export class ApprovalsV1Controller {
     return { status: 'approved' };
   }
 
-  async #statusOf(deviceCode: string): Promise<Readonly<Record<string, string>>> {
-    const { isPending, token } = await this.approvals.collect(deviceCode);
+  async #statusOf(deviceCode: string, request: Request): Promise<Readonly<Record<string, string>>> {
+    const { isPending, token } = await this.approvals.collect(deviceCode, request.ip);
     if (isPending) return { status: 'pending' };
     return { status: 'completed', ...(token !== undefined && { token }) };
   }

@@ -73,6 +73,7 @@ export class SignInV1Controller {
       );
     }
     const owner = this.signIn.signerOf(signed);
+    await this.sessions.prepare(owner, request.ip);
     return { token: await this.sessions.issue(owner, 'agent', { by: 'legacy' }) };
   }
 

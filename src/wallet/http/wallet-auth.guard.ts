@@ -79,7 +79,7 @@ export class WalletAuthGuard implements CanActivate {
     if (wallet?.hasOAuth !== true) return this.#session(request);
     const { authorization } = request.headers;
     try {
-      return await this.#session(request, (given) => this.bearers.any(given));
+      return await this.#session(request, (given) => this.bearers.any(given, request.ip));
     } catch (error) {
       if (!(error instanceof WalletError) || error.code !== 'unauthorized') throw error;
       const problem = authorization === undefined ? undefined : 'invalid_token';
@@ -91,7 +91,7 @@ export class WalletAuthGuard implements CanActivate {
   /** The bearer of a token. @throws WalletError */
   async #session(
     request: Request,
-    read = (given: string | undefined): Promise<Session> => this.bearers.own(given),
+    read = (given: string | undefined): Promise<Session> => this.bearers.own(given, request.ip),
   ): Promise<Session> {
     const { authorization } = request.headers;
     let session: Session;

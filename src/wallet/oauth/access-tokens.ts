@@ -42,14 +42,19 @@ export class Bearers {
     private readonly accessTokens: AccessTokens,
   ) {}
 
-  /** By a token of the wallet itself, which is good everywhere. @throws WalletError `unauthorized`. */
-  own(authorization: string | undefined): Promise<Session> {
-    return this.sessions.of(authorization);
+  /**
+   * By a token of the wallet itself, which is good everywhere.
+   *
+   * @param address - where it comes from.
+   * @throws WalletError as {@link Sessions.of}.
+   */
+  own(authorization: string | undefined, address: string | undefined): Promise<Session> {
+    return this.sessions.of(authorization, address);
   }
 
-  /** By either, at the resource that tokens of OAuth are for. @throws WalletError `unauthorized`. */
-  any(authorization: string | undefined): Promise<Session> {
+  /** By either, at the resource that tokens of OAuth are for. @throws WalletError as {@link own}. */
+  any(authorization: string | undefined, address: string | undefined): Promise<Session> {
     const isOAuth = ACCESS_TOKEN.test(authorization ?? '');
-    return (isOAuth ? this.accessTokens : this.sessions).of(authorization);
+    return isOAuth ? this.accessTokens.of(authorization) : this.own(authorization, address);
   }
 }

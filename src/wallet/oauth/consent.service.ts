@@ -83,6 +83,7 @@ export class ConsentService {
     // Rules that changed since make another statement, which nobody has signed.
     const statement = statementOf(visit.uid, asked, await this.parts.approvals.rulesOf(owner));
     const { askedAt } = await this.parts.signIn.accept(signed, statement, placeOf(visit));
+    await sessions.prepare(owner, request.ip);
     const grant = new server.Grant({ accountId: owner, clientId: asked.client.id });
     const scopes = asked.scopes.map(({ name }) => name);
     grant.addResourceScope(resourceOf(wallet.publicUrl), scopes.join(' '));
@@ -91,17 +92,23 @@ export class ConsentService {
     const at = now();
     const grantId = await grant.save();
     const epoch = await sessions.grant(owner, grantId, { by: 'oauth', askedAt });
-    await grants.keep({
-      id: grantId,
-      owner,
-      scopes,
-      epoch,
-      clientId: asked.client.id,
-      clientName: asked.client.name,
-      redirectHost: asked.host,
-      createdAt: at,
-      expiresAt: at + GRANT_SECONDS,
-    });
+    try {
+      await grants.keep({
+        id: grantId,
+        owner,
+        scopes,
+        epoch,
+        clientId: asked.client.id,
+        clientName: asked.client.name,
+        redirectHost: asked.host,
+        createdAt: at,
+        expiresAt: at + GRANT_SECONDS,
+      });
+    } catch (error) {
+      // Of an owner who has as many as may be: what the library keeps goes, too.
+      await grant.destroy();
+      throw error;
+    }
     await clients.keep(asked.client.id);
     return server.interactionResult(request, response, {
       login: { accountId: owner, remember: false },

@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import type { Request } from 'express';
 import { z } from 'zod';
+import { NewWallets } from '../accounts/new-wallets.js';
 import { AnonymousRoom } from '../anonymous-room.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
@@ -37,6 +38,7 @@ export class PasskeysV1Controller {
   constructor(
     private readonly bodies: WalletBody,
     private readonly room: AnonymousRoom,
+    private readonly newWallets: NewWallets,
     @Inject(PASSKEY_OWNERS) private readonly given: { readonly owners: PasskeyOwners | undefined },
   ) {}
 
@@ -59,6 +61,8 @@ export class PasskeysV1Controller {
   async register(@Req() request: Request): Promise<Answer> {
     const owners = this.#owners;
     const made = await this.bodies.of(request, Attestation);
+    // It is a line of the journal for good, as soon as it has signed something.
+    await this.newWallets.assertRoom(request.ip);
     await this.room.assert(request.ip, PASSKEY_CHARACTERS);
     return { owner: await owners.register(made) };
   }
