@@ -143,6 +143,42 @@ describe('share links', () => {
     expect((await takeBack('', newAccount())).status).toBe(404);
   });
 
+  it('are taken back by families, also those that are made later', async () => {
+    const owner = newAccount();
+    const family = `0x${'ab'.repeat(16)}`;
+    const inFamily = (last: string, once = false): Promise<string> =>
+      shareLinkOf(owner, 'note', { once, nonce: `${family}${last.repeat(32)}` as Hex });
+    const cousin = await shareLinkOf(owner, 'note', {
+      nonce: `0x${'ab'.repeat(8)}${'cd'.repeat(24)}`,
+    });
+    // Before there is anything to share: its owner need not have stored anything.
+    const early = await inFamily('1');
+    expect((await takeBack(`?family=${family.slice(0, -1)}`, owner)).status).toBe(400);
+    const answer = await takeBack(`?family=${family}`, owner);
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { Owner: owner.address.toLowerCase(), Links: 'family' },
+    ]);
+    await store('note', 'of a family', owner);
+    for (const link of [early, await inFamily('2'), await inFamily('3', true)]) {
+      const refused = await read(link);
+      expect([refused.status, messageOf(refused)]).toEqual([
+        410,
+        expect.stringContaining('the link was taken back'),
+      ]);
+    }
+    expect((await read(cousin)).status).toBe(200);
+    // Eight bytes name a larger one; of another owner's links none is meant.
+    expect((await takeBack(`?family=0x${'ab'.repeat(8)}`, owner)).status).toBe(200);
+    expect((await read(cousin)).status).toBe(410);
+    expect((await takeBack(`?family=${family}`, owner)).status).toBe(200);
+    const theirs = await shareLinkOf(stranger, 'note', {
+      nonce: `${family}${'1'.repeat(32)}` as Hex,
+    });
+    expect((await read(theirs)).status).toBe(200);
+    expect((await hub.ask(`/api/shared?family=${family}`, { method: 'DELETE' })).status).toBe(401);
+  });
+
   it('from before Redis lost everything are refused, as nobody knows which were used up', async () => {
     const issuedAt = nowSeconds() + 10;
     const link = await shareLinkOf(me, 'note', { once: true, issuedAt: nowSeconds() - 5 });

@@ -201,6 +201,32 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     expect((await takeBack('', newAccount())).status).toBe(404);
   });
 
+  it('are taken back by families, also of an owner who has stored nothing', async () => {
+    const owner = newAccount();
+    const family = `0x${'ab'.repeat(16)}`;
+    const inFamily = (last: string): Promise<string> =>
+      uploadLinkOf(owner, 'new', { nonce: `${family}${last.repeat(32)}` as Hex });
+    const early = await inFamily('1');
+    const cousin = await uploadLinkOf(owner, 'new', {
+      nonce: `0x${'ab'.repeat(8)}${'cd'.repeat(24)}`,
+    });
+    expect((await takeBack('?family=0xab', owner)).status).toBe(400);
+    const answer = await takeBack(`?family=${family}`, owner);
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { Owner: owner.address.toLowerCase(), Links: 'family' },
+    ]);
+    for (const link of [early, await inFamily('2')])
+      expect((await put(link, 'x')).status).toBe(410);
+    expect((await put(cousin, 'x')).status).toBe(200);
+    expect((await takeBack(`?family=0x${'ab'.repeat(8)}`, owner)).status).toBe(200);
+    const late = await uploadLinkOf(owner, 'new', {
+      nonce: `0x${'ab'.repeat(8)}${'ef'.repeat(24)}`,
+    });
+    expect((await put(late, 'x')).status).toBe(410);
+    expect((await put(await uploadLinkOf(owner, 'other'), 'x')).status).toBe(200);
+  });
+
   it('from before Redis lost everything are refused, as nobody knows which were used', async () => {
     const link = await uploadLinkOf(me, 'old', { issuedAt: nowSeconds() - 5 });
     const redis = new Redis(world.redis.url);

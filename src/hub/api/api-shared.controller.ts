@@ -45,7 +45,7 @@ export class ApiSharedController {
     await sendPayload(request, response, object, read, link.once);
   }
 
-  /** Takes back `link`, or every link of the signer where none is named. Signed by the owner. */
+  /** Takes back `link`, those of `family`, or every link of the signer where none is named. Signed by the owner. */
   @Delete('shared')
   @RequireScope('hub')
   async takeBack(@Req() request: Request, @Res() response: Response): Promise<void> {
@@ -60,6 +60,13 @@ export class ApiSharedController {
     if (link !== '') {
       await this.links.takeBack(owner, link);
       sendJson(response, 200, { Owner: owner, Links: 'one' });
+      return;
+    }
+    const family = textOf(fields, 'family');
+    if (family !== '') {
+      await this.limits.takeNote();
+      await this.links.takeFamilyBack(owner, family);
+      sendJson(response, 200, { Owner: owner, Links: 'family' });
       return;
     }
     const issuedUntil = await this.links.takeAllBack(owner);

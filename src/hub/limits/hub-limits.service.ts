@@ -29,6 +29,8 @@ const MEASURE_KEPT_MS = 1000;
 /** What an upload takes of Redis at most, and what an older version of it does. */
 const ENTRY_BYTES = 4096;
 const VERSION_BYTES = 2048;
+/** And a note on links that were taken back. */
+const NOTE_BYTES = 512;
 
 /** How much and how often. Whatever is off costs nothing. */
 @Injectable()
@@ -108,6 +110,17 @@ export class HubLimits {
       },
       owner,
     );
+  }
+
+  /**
+   * Room of the index for a note that anybody may have made who has a key.
+   *
+   * @throws HubRefusal where there is none.
+   */
+  async takeNote(): Promise<void> {
+    const inUse = await this.#index.take(NOTE_BYTES);
+    if (inUse === undefined) throw HubRefusal.unavailable('the index is nearly full');
+    inUse();
   }
 
   async #assertCount(name: NewObject, underWay: number): Promise<void> {

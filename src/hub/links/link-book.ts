@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, spentLinksKey, voidedLinksKey } from '../index/keys.js';
 import { LINK_LIFETIME_MAX_SECONDS, type ShareLink } from './share-link.js';
-import { CLOCK_SKEW_SECONDS } from './signed-link.js';
+import { CLOCK_SKEW_SECONDS, familiesOf } from './signed-link.js';
 
 /** Links of one owner that were used up or taken back and are not over yet. */
 const SPENT_MAX = 1000;
@@ -13,7 +13,7 @@ const SLACK_SECONDS = 60;
 /**
  * - `open`: it may be used, or was spent just now by this call.
  * - `spent`: it was used up or taken back before.
- * - `void`: its owner took back all of its time, or what was spent before it was issued is not known any more.
+ * - `void`: its owner took back all of its time or of its family, or what was spent before it was issued is not known any more.
  * - `full`: it is open, and cannot be spent: {@link SPENT_MAX} others of its owner are.
  */
 export type LinkState = 'open' | 'spent' | 'void' | 'full';
@@ -38,6 +38,7 @@ const LINK_STATES: ReadonlySet<unknown> = new Set<LinkState>(['open', 'spent', '
  * | 5 | 1 to spend it |
  * | 6 | how many may be spent at a time |
  * | 7 | seconds to remember it beyond its end |
+ * | 8, 9 | families of the nonce |
  *
  * Returns a {@link LinkState}.
  */
@@ -49,6 +50,9 @@ local since = tonumber(redis.call('HGET', KEYS[1], 'since') or '0')
 local voided = tonumber(redis.call('GET', KEYS[2]) or '-1')
 if issued < since or issued <= voided then return 'void' end
 if redis.call('ZSCORE', KEYS[3], nonce) then return 'spent' end
+for family = 8, 9 do
+  if redis.call('ZSCORE', KEYS[3], ARGV[family]) then return 'void' end
+end
 if ARGV[5] ~= '1' then return 'open' end
 local slack = tonumber(ARGV[7])
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - slack)
@@ -59,6 +63,14 @@ redis.call('EXPIREAT', KEYS[3], last + slack)
 return 'open'
 `,
 );
+
+/** What is noted of a link, or of a family of them. */
+interface Noted {
+  readonly owner: string;
+  readonly nonce: string;
+  readonly issuedAt: number;
+  readonly until: number;
+}
 
 /** Remembers which share links were used up or taken back, until each is over. */
 export class LinkBook {
@@ -92,13 +104,34 @@ export class LinkBook {
     return until;
   }
 
-  async #run(link: ShareLink, now: number, isSpent: boolean): Promise<LinkState> {
+  /**
+   * Takes back every link of a family, also those that are made later. It counts among links that were spent.
+   *
+   * @throws RedisUnavailableError
+   */
+  voidFamily(owner: string, family: string, now: number): Promise<LinkState> {
+    // Later than any time until which all were taken back.
+    const issuedAt = now + CLOCK_SKEW_SECONDS + 1;
+    const until = issuedAt + LINK_LIFETIME_MAX_SECONDS;
+    return this.#run({ owner, nonce: family, issuedAt, until }, now, true);
+  }
+
+  async #run(link: Noted, now: number, isSpent: boolean): Promise<LinkState> {
     const { owner, nonce, issuedAt, until } = link;
     const state = await runKeyedScript(
       this.redis,
       USE_LINK,
       [metaKey(), voidedLinksKey(owner), spentLinksKey(owner)],
-      [nonce, issuedAt, until, now, isSpent ? 1 : 0, SPENT_MAX, SLACK_SECONDS],
+      [
+        nonce,
+        issuedAt,
+        until,
+        now,
+        isSpent ? 1 : 0,
+        SPENT_MAX,
+        SLACK_SECONDS,
+        ...familiesOf({ nonce }),
+      ],
     );
     if (!LINK_STATES.has(state)) throw new Error('the script of links answered something else');
     return state as LinkState;

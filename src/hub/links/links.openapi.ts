@@ -19,6 +19,11 @@ const UPLOAD_LINK = query(
   true,
 );
 
+const FAMILY = query(
+  'family',
+  'The beginning of their nonces: `0x` and the first 8 or 16 bytes as hex digits.',
+);
+
 const SHARED_BYTES: JsonObject = {
   description: 'The bytes, as the type they were stored with.',
   content: { 'text/plain': { schema: { type: 'string' } } },
@@ -41,7 +46,11 @@ export const LINK_PATHS: Readonly<Record<string, JsonObject>> = {
       },
     }),
     delete: operation('hubTakeLinkBack', 'Takes links back. Signed by their owner.', {
-      parameters: [query('link', 'The one; every link of the signer where it is absent.'), OWNER],
+      parameters: [
+        query('link', 'The one; every link of the signer where it and `family` are absent.'),
+        FAMILY,
+        OWNER,
+      ],
       responses: {
         200: jsonAnswer('It opens nothing any more.', 'HubLinksTakenBack', {
           Owner: ADDRESS,
@@ -82,7 +91,11 @@ export const LINK_PATHS: Readonly<Record<string, JsonObject>> = {
       'hubTakeUploadLinkBack',
       'Takes upload links back. Signed by their owner in the strict form.',
       {
-        parameters: [query('link', 'The one; every one of the signer where it is absent.'), OWNER],
+        parameters: [
+          query('link', 'The one; every one of the signer where it and `family` are absent.'),
+          FAMILY,
+          OWNER,
+        ],
         responses: {
           200: jsonAnswer('Nobody stores anything by it any more.', 'HubLinksTakenBack', {
             Owner: ADDRESS,
@@ -113,7 +126,7 @@ export const LINK_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     required: ['Owner', 'Links'],
     properties: {
       Owner: { type: 'string' },
-      Links: { type: 'string', enum: ['one', 'all'] },
+      Links: { type: 'string', enum: ['one', 'family', 'all'] },
       IssuedUntil: {
         type: 'integer',
         description:

@@ -8,6 +8,7 @@ import { nowSeconds } from '../now-seconds.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { LinkBook, type LinkState } from './link-book.js';
 import { readShareLink, type ShareLink, verifyShareLink } from './share-link.js';
+import { assertFamily } from './signed-link.js';
 
 /**
  * Share links: an owner's signature over one of its files, which whoever has it may read until it is over,
@@ -67,6 +68,18 @@ export class ShareLinks {
     this.#assertShares();
     await this.#assertKnown(owner);
     return this.book.voidAll(owner, nowSeconds());
+  }
+
+  /**
+   * Takes back every link of a family, whether its owner has stored anything or not.
+   *
+   * @throws HubRefusal for what names none; where too many of this owner were spent.
+   */
+  async takeFamilyBack(owner: string, family: string): Promise<void> {
+    this.#assertShares();
+    assertFamily(family);
+    const state = await this.book.voidFamily(owner, family, nowSeconds());
+    if (state === 'full') throw fullRefusal();
   }
 
   #signed(text: string, whichTimes: 'good' | 'over too' = 'good'): ShareLink {

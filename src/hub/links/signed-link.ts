@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { normalized, type RecoverSigner } from '../auth/hub-signature.js';
 import { strictDomain } from '../auth/strict-authorization.js';
 import { NAME_MAX_BYTES } from '../names.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
 
 /** How far the clock of who signs may be ahead, in seconds. */
 export const CLOCK_SKEW_SECONDS = 300;
@@ -27,6 +28,21 @@ export interface OwnersLink {
   readonly until: number;
   /** 32 bytes, lower case; names the link among those of its owner. */
   readonly nonce: Hex;
+}
+
+/**
+ * What an owner may name links by, together: the first 8 or 16 bytes of their nonces. Who signs for several gives
+ * each a beginning of its own.
+ */
+const FAMILY = /^0x([0-9a-f]{16}|[0-9a-f]{32})$/;
+
+/** @throws HubRefusal */
+export function assertFamily(text: string): void {
+  if (!FAMILY.test(text)) throw HubRefusal.malformed('family is not 0x and 16 or 32 hex digits');
+}
+
+export function familiesOf({ nonce }: { readonly nonce: string }): readonly [string, string] {
+  return [nonce.slice(0, 2 + 16), nonce.slice(0, 2 + 32)];
 }
 
 /** Whether a link is its owner's and of its time. */

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, uploadKey, uploadsKey, voidedUploadsKey } from '../index/keys.js';
-import { CLOCK_SKEW_SECONDS } from './signed-link.js';
+import { CLOCK_SKEW_SECONDS, familiesOf } from './signed-link.js';
 import { UPLOAD_LIFETIME_MAX_SECONDS, type UploadLink } from './upload-link.js';
 
 /** Upload links of one owner that were used or taken back and are not over yet. */
@@ -18,7 +18,7 @@ const STORING_SECONDS = 30;
  * - `again`: the same, and the same bytes may have been stored by an earlier call that did not end.
  * - `busy`: another upload by it is being stored.
  * - `used`: it was used up, or is being used for other bytes, or was taken back.
- * - `void`: its owner took back all of its time, or what was used before it was issued is not known any more.
+ * - `void`: its owner took back all of its time or of its family, or what was used before it was issued is not known any more.
  * - `full`: it is open, and cannot be used: {@link USED_MAX} others of its owner are.
  */
 export type UploadState = 'open' | 'again' | 'busy' | 'used' | 'void' | 'full';
@@ -41,6 +41,7 @@ const UPLOAD_STATES: ReadonlySet<unknown> = new Set<UploadState>([
  * | 2 | until when of issue its owner took back all upload links |
  * | 3 | upload links of its owner that were used, by when they are over |
  * | 4 | this link: `sha256` of what it is used for, `by` whom, `lease` until when (Unix seconds), `done` |
+ * | 5, 6 | the families of the link, in the same form |
  *
  * | ARGV | |
  * |---|---|
@@ -67,6 +68,9 @@ local voided = tonumber(redis.call('GET', KEYS[2]) or '-1')
 if issued < since or issued <= voided then return 'void' end
 local known = redis.call('HMGET', KEYS[4], 'done', 'sha256', 'lease')
 if known[1] then return 'used' end
+for family = 5, 6 do
+  if redis.call('HGET', KEYS[family], 'done') then return 'void' end
+end
 if step == 'look' then return 'open' end
 if step == 'begin' and known[2] then
   if known[2] ~= ARGV[9] then return 'used' end
@@ -122,6 +126,14 @@ return 1
 `,
 );
 
+/** What is noted of a link, or of a family of them. */
+interface Noted {
+  readonly owner: string;
+  readonly nonce: string;
+  readonly issuedAt: number;
+  readonly until: number;
+}
+
 /** Remembers which upload links were used or taken back, until each is over. */
 export class UploadBook {
   constructor(private readonly redis: Redis) {}
@@ -176,16 +188,33 @@ export class UploadBook {
     return until;
   }
 
+  /**
+   * Takes back every link of a family, also those that are made later. It counts among links that were used.
+   *
+   * @throws RedisUnavailableError
+   */
+  voidFamily(owner: string, family: string, now: number): Promise<UploadState> {
+    // Later than any time until which all were taken back.
+    const issuedAt = now + CLOCK_SKEW_SECONDS + 1;
+    const until = issuedAt + UPLOAD_LIFETIME_MAX_SECONDS;
+    return this.#use('end', { owner, nonce: family, issuedAt, until }, now);
+  }
+
   async #use(
     step: 'look' | 'begin' | 'end',
-    { owner, nonce, issuedAt, until }: UploadLink,
+    { owner, nonce, issuedAt, until }: Noted,
     now: number,
     more: readonly (string | number)[] = [],
   ): Promise<UploadState> {
     const state = await runKeyedScript(
       this.redis,
       USE_UPLOAD,
-      [metaKey(), voidedUploadsKey(owner), uploadsKey(owner), uploadKey(owner, nonce)],
+      [
+        metaKey(),
+        voidedUploadsKey(owner),
+        uploadsKey(owner),
+        ...[nonce, ...familiesOf({ nonce })].map((name) => uploadKey(owner, name)),
+      ],
       [step, nonce, issuedAt, until, now, USED_MAX, SLACK_SECONDS, ...more],
     );
     if (!UPLOAD_STATES.has(state)) throw new Error('the script of uploads answered something else');

@@ -9,7 +9,7 @@ import { HubListing } from '../index/hub-listing.js';
 import { nowSeconds } from '../now-seconds.js';
 import type { NewObject, StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { isOfContent } from './signed-link.js';
+import { assertFamily, isOfContent } from './signed-link.js';
 import { UploadBook, type UploadState } from './upload-book.js';
 import { readUploadLink, type UploadLink, verifyUploadLink } from './upload-link.js';
 
@@ -95,6 +95,17 @@ export class UploadLinks {
   async takeAllBack(owner: string): Promise<number> {
     await this.#assertKnown(owner);
     return this.book.takeAllBack(owner, nowSeconds());
+  }
+
+  /**
+   * Takes back every link of a family, whether its owner has stored anything or not.
+   *
+   * @throws HubRefusal for what names none; where too many of this owner were used.
+   */
+  async takeFamilyBack(owner: string, family: string): Promise<void> {
+    assertFamily(family);
+    const state = await this.book.voidFamily(owner, family, nowSeconds());
+    if (state === 'full') throw fullRefusal();
   }
 
   async #receiveOne(
