@@ -59,7 +59,7 @@ function endButton(path) {
     act(async () => {
       await me(path, undefined, { method: 'DELETE' });
       await showAll();
-      say('It is ended.');
+      say('It is ended, with the links to files that it made.');
     }),
   );
   return button;
@@ -197,10 +197,15 @@ onClick('start', async () => {
 });
 
 onClick('end-all', async () => {
-  if (!globalThis.confirm('End every agent and application, and this page?')) return;
+  if (
+    !globalThis.confirm(
+      'End every agent and application, and this page? Links to files that they made end, too.',
+    )
+  )
+    return;
   await ask('v1/logout/all', {}, { token });
   showEntry();
-  say('All of them are ended. You are signed out.');
+  say('All of them are ended, with the links to files that they made. You are signed out.');
 });
 
 signingForm(byId('form'), {

@@ -30,6 +30,7 @@ import { TokensV1Controller } from './http/tokens.v1.controller.js';
 import { WalletBody } from './http/wallet-body.service.js';
 import { WalletPagesController } from './http/wallet-pages.controller.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
+import type { LinkEnding } from './hub/link-ending.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { Bearers } from './oauth/access-tokens.js';
 import { GrantBook } from './oauth/grant-book.js';
@@ -48,6 +49,7 @@ import { WalletBudgetModule } from './wallet-budget.module.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
 import { WalletPayModule } from './wallet-pay.module.js';
 import {
+  LINK_ENDING,
   PASSKEY_OWNERS,
   RECOVER_WALLET_SIGNER,
   WALLET_CLOCK,
@@ -81,6 +83,7 @@ interface SessionSurroundings {
   readonly journal: Journal;
   readonly redis: Redis;
   readonly issued: IssuedTokens;
+  readonly ending: { readonly links: LinkEnding | undefined };
   readonly now: WalletClock;
 }
 
@@ -165,10 +168,12 @@ interface PolicySurroundings {
         redis: WALLET_REDIS,
         now: WALLET_CLOCK,
         issued: IssuedTokens,
+        ending: LINK_ENDING,
       },
-      ({ wallet, ...parts }: SessionSurroundings) =>
+      ({ wallet, ending, ...parts }: SessionSurroundings) =>
         new Sessions({
           ...parts,
+          links: ending.links,
           rules: { agentTokenSeconds: wallet.tokenTtlSeconds, owners: wallet.owners },
         }),
     ),

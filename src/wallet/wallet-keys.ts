@@ -35,6 +35,7 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:own:<network>` | zset | 100 at most | those of them that came from one network |
  * | `x402:wl:og:<tag>` | string | life of a grant | a grant: whose, to which client, for what (sealed) |
  * | `x402:wl:ol:<owner>` | zset | life of a grant | tags of an owner's grants, by their end, seconds |
+ * | `x402:wl:lk` | zset | until the hub knows | links that ended with their tokens: owner, beginning of their nonces and when, by when the hub is told (again), seconds |
  * | `x402:wl:a:<ask>` | string | until it is over, and a day | a payment the owner is asked about: its state, the charge that used it, and the ask (sealed) |
  * | `x402:wl:ai:<wallet>:<tag>` | string | as its ask | the newest ask of an intent |
  * | `x402:wl:al:<wallet>` | zset | 20 at most | asks that are not over, by their end, seconds |
@@ -72,6 +73,7 @@ export const askOfIntentKey = (wallet: string, intentId: string): string =>
   `${WALLET_PREFIX}ai:${wallet}:${tagOf(intentId)}`;
 export const asksOfKey = (wallet: string): string => `${WALLET_PREFIX}al:${wallet}`;
 export const witnessKey = (): string => `${WALLET_PREFIX}heads`;
+export const endedLinksKey = (): string => `${WALLET_PREFIX}lk`;
 export const dueKey = (): string => `${WALLET_PREFIX}due`;
 
 /** A short name for a text of any length and content. */

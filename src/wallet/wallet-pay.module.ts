@@ -17,6 +17,7 @@ import { CatalogueClient } from './catalogue/catalogue-client.js';
 import { ServiceFinder } from './catalogue/service-finder.js';
 import { HubClient } from './hub/hub-client.js';
 import { HubSigner } from './hub/hub-signer.js';
+import { LinkEnding, type LinkEndingParts } from './hub/link-ending.js';
 import { WalletFiles } from './hub/wallet-files.js';
 import { McpSeller } from './mcp-sellers/mcp-seller.js';
 import { Balances } from './pay/balances.js';
@@ -41,10 +42,12 @@ import { WalletKeysModule } from './wallet-keys.module.js';
 import { WalletObserver } from './wallet-observer.js';
 import {
   KNOWN_CONTRACTS,
+  LINK_ENDING,
   RECOVER_WALLET_SIGNER,
   WALLET_CLOCK,
   WALLET_PROVIDER,
   WALLET_SETTINGS,
+  WALLET_UPKEEP_FAILED,
   type WalletClock,
 } from './wallet-tokens.js';
 
@@ -136,6 +139,10 @@ function createSaver({ hub }: WalletConfig, access: HubAccess | undefined): File
   return new FileSaver({ ...access, maxBytes, timeoutMs });
 }
 
+interface LinkEndingSurroundings extends Omit<LinkEndingParts, 'client'> {
+  readonly hub: HubAccess | undefined;
+}
+
 interface ToolsSurroundings {
   readonly wallet: WalletConfig;
   readonly provider: WalletProvider;
@@ -192,6 +199,19 @@ function createServiceFinder(
         now: WALLET_CLOCK,
       },
       createHubAccess,
+    ),
+    provide(
+      LINK_ENDING,
+      {
+        hub: HUB_ACCESS,
+        redis: WALLET_REDIS,
+        directory: WalletDirectory,
+        now: WALLET_CLOCK,
+        onFailure: WALLET_UPKEEP_FAILED,
+      },
+      ({ hub, ...parts }: LinkEndingSurroundings) => ({
+        links: hub && new LinkEnding({ ...parts, client: hub.client }),
+      }),
     ),
     {
       provide: Balances,
@@ -267,6 +287,6 @@ function createServiceFinder(
       },
     ),
   ],
-  exports: [AskTexts, AskStore, WalletFetch, WalletRpc, WalletToolsService],
+  exports: [AskTexts, AskStore, WalletFetch, WalletRpc, WalletToolsService, LINK_ENDING],
 })
 export class WalletPayModule {}

@@ -6,6 +6,7 @@ import {
 import type { WalletDirectory } from './accounts/wallet-directory.js';
 import type { Journal } from './audit/journal.js';
 import type { Reconciler } from './budget/reconciler.js';
+import type { LinkEnding } from './hub/link-ending.js';
 import type { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import type { WalletHealth } from './wallet-health.js';
@@ -14,6 +15,7 @@ export interface StartedParts {
   readonly provider: WalletProvider;
   readonly journal: Journal;
   readonly reconciler: Reconciler;
+  readonly ending: { readonly links: LinkEnding | undefined };
   readonly fetcher: WalletFetch;
   readonly directory: WalletDirectory;
   readonly health: WalletHealth;
@@ -27,11 +29,12 @@ export class WalletStart {
 
   /** @throws Error, which ends the process, where the provider or the journal cannot be used. */
   static async of(parts: StartedParts): Promise<WalletStart> {
-    const { provider, journal, reconciler, directory, health, indicators, redis } = parts;
+    const { provider, journal, reconciler, ending, directory, health, indicators, redis } = parts;
     await provider.start();
     await journal.open();
     journal.start();
     reconciler.start();
+    ending.links?.start();
     indicators.add({
       name: 'wallet_journal',
       timeoutMs: INDICATOR_TIMEOUT_MS,
@@ -52,9 +55,10 @@ export class WalletStart {
 
   /** Ends with the application: Nest calls it. */
   async onModuleDestroy(): Promise<void> {
-    const { provider, reconciler, fetcher, journal } = this.parts;
+    const { provider, reconciler, ending, fetcher, journal } = this.parts;
     provider.stop();
     reconciler.stop();
+    ending.links?.stop();
     await fetcher.close();
     await journal.close();
   }

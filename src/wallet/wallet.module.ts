@@ -13,7 +13,7 @@ import { WalletHealth } from './wallet-health.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
 import { WalletPayModule } from './wallet-pay.module.js';
 import { type StartedParts, WalletStart } from './wallet-start.js';
-import { WALLET_PROVIDER } from './wallet-tokens.js';
+import { LINK_ENDING, WALLET_PROVIDER } from './wallet-tokens.js';
 
 /** Imported only where the role `wallet` is on and a provider is chosen. */
 @Global()
@@ -32,6 +32,7 @@ import { WALLET_PROVIDER } from './wallet-tokens.js';
         provider: WALLET_PROVIDER,
         journal: Journal,
         reconciler: Reconciler,
+        ending: LINK_ENDING,
         fetcher: WalletFetch,
         directory: WalletDirectory,
         health: WalletHealth,

@@ -197,6 +197,63 @@ describe('files that agents keep', () => {
     expect(await put('this')).toBe(410);
   });
 
+  describe('lose the links of a token', () => {
+    const put = async (url: unknown): Promise<number> =>
+      (await fetch(String(url), { method: 'PUT', body: 'from elsewhere' })).status;
+    const linksOf = async (agent: McpAgent, name: string) => {
+      const shared = await dataOf(agent.call('hub_share', { name }));
+      const incoming = await dataOf(agent.call('hub_put_url', { name: `${name} incoming` }));
+      return [String(shared['url']), String(incoming['url'])] as const;
+    };
+
+    it('that its owner ends, and of no other', async () => {
+      const owner = newAccount();
+      const [one, other] = [await agentOf(owner), await agentOf(owner)];
+      await dataOf(one.call('hub_put', { name: 'note', content: 'mine' }));
+      const [shared, incoming] = await linksOf(one, 'note');
+      const ownerToken = await wallets.signIn(owner);
+      const listed = await wallets.send('GET', '/v1/wallets/me/tokens', ownerToken);
+      const tokens = listed.body['tokens'] as { id: string; role: string; lastUsedAt?: number }[];
+      const [, first] = tokens.filter(({ role }) => role === 'agent');
+      const [others, toOthers] = await linksOf(other, 'note');
+      await wallets.send('DELETE', `/v1/wallets/me/tokens/${first?.id ?? ''}`, ownerToken);
+      const ended = [(await read(shared))[0], await put(incoming)];
+      const kept = [(await read(others))[0], await put(toOthers)];
+      // Which of the two was handed out first is not told where both were in one second.
+      expect([ended, kept].sort()).toEqual([
+        [200, 200],
+        [410, 410],
+      ]);
+    });
+
+    it('when its owner ends all, though the wallet is stopped; new ones are good at once', async () => {
+      const owner = newAccount();
+      const agent = await agentOf(owner);
+      await dataOf(agent.call('hub_put', { name: 'note', content: 'mine' }));
+      const links = await linksOf(agent, 'note');
+      const ownerToken = await wallets.signIn(owner);
+      const rules = wallets.rules({ active: false });
+      const stopped = await wallets.send('PUT', '/v1/wallets/me/policy', ownerToken, rules);
+      expect(stopped.status).toBe(200);
+      expect((await wallets.post('/v1/logout/all', {}, ownerToken)).status).toBe(200);
+      expect([(await read(links[0]))[0], await put(links[1])]).toEqual([410, 410]);
+      const again = await wallets.signIn(owner);
+      await wallets.send('PUT', '/v1/wallets/me/policy', again, wallets.rules());
+      const fresh = await agentOf(owner);
+      await dataOf(fresh.call('hub_put', { name: 'note', content: 'again' }));
+      const [shared, incoming] = await linksOf(fresh, 'note');
+      expect([await read(shared), await put(incoming)]).toEqual([[200, 'again'], 200]);
+    });
+
+    it('of a wallet that has stored nothing', async () => {
+      const owner = newAccount();
+      const agent = await agentOf(owner);
+      const { url } = await dataOf(agent.call('hub_put_url', { name: 'first' }));
+      await wallets.post('/v1/logout/all', {}, await wallets.signIn(owner));
+      expect(await put(url)).toBe(410);
+    });
+  });
+
   it('are bytes where they are no text, and come back whole up to the size of a message', async () => {
     const agent = await agentOf(newAccount());
     for (const [size, isShown] of [

@@ -68,7 +68,7 @@ export class OwnerInBrowser {
     const lines = `[...document.querySelectorAll('#access tbody tr')]`;
     const line = `${lines}.find((one) => one.textContent.includes(${JSON.stringify(text)}))`;
     await this.browser.evaluate(`${line}.querySelector('button').click()`);
-    await this.untilSaid('It is ended.');
+    await this.untilSaid('It is ended, with the links to files that it made.');
   }
 
   untilSaid(text: string): Promise<void> {

@@ -8,17 +8,39 @@ import {
 } from '../../platform/redis/redis-scripts.js';
 import { PUT_IN_FORCE, READ_RULES, SET_RULES } from '../budget/budget-scripts.js';
 import type { Policy } from '../rules/policy.js';
-import { walletKey } from '../wallet-keys.js';
+import { endedLinksKey, walletKey } from '../wallet-keys.js';
 import type { RulesSeal } from './rules-seal.js';
 
-/** ARGV: wallet key, seconds. Never goes back. */
+/**
+ * ARGV: wallet key, seconds, now, owner, the generation that ends, list of ended links or empty. The seconds never go
+ * back. Where another process has ended tokens meanwhile, the links of two generations end.
+ */
 const VOID_TOKENS = script(
   'wallet_void_tokens',
-  `if tonumber(ARGV[2]) > tonumber(redis.call('HGET', ARGV[1], 'nb') or '0') then
-  redis.call('HSET', ARGV[1], 'nb', ARGV[2])
+  `local function note(generation)
+  if ARGV[6] == '' then return end
+  local family = string.format('0x%016x', generation)
+  redis.call('ZADD', ARGV[6], ARGV[3], ARGV[4] .. ' ' .. family .. ' ' .. ARGV[3])
 end
+local before = tonumber(redis.call('HGET', ARGV[1], 'nb') or '0')
+if tonumber(ARGV[2]) > before then
+  redis.call('HSET', ARGV[1], 'nb', ARGV[2])
+  note(before)
+end
+note(tonumber(ARGV[5]))
 return 1`,
 );
+
+/** Tokens that end together. */
+export interface EndedTokens {
+  readonly owner: Address;
+  /** What they were handed out after: see `Session`. */
+  readonly generation: number;
+  /** Whether their links have to be ended, too. */
+  readonly isNoted: boolean;
+  /** Unix seconds. */
+  readonly at: number;
+}
 
 const REMEMBERED_MAX = 10_000;
 
@@ -77,10 +99,21 @@ export class WalletStore {
     return seen.notBefore;
   }
 
-  async voidTokensBefore(wallet: Address, seconds: number): Promise<void> {
+  async voidTokensBefore(
+    wallet: Address,
+    seconds: number,
+    { owner, generation, isNoted, at }: EndedTokens,
+  ): Promise<void> {
     const seen = this.#seenOf(wallet);
     seen.notBefore = Math.max(seen.notBefore, seconds);
-    await runScript(this.redis, VOID_TOKENS, [walletKey(wallet), seconds]);
+    await runScript(this.redis, VOID_TOKENS, [
+      walletKey(wallet),
+      seconds,
+      at,
+      owner,
+      generation,
+      isNoted ? endedLinksKey() : '',
+    ]);
   }
 
   #seenOf(wallet: Address): { revision: number; notBefore: number } {

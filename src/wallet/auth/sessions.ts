@@ -1,11 +1,13 @@
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { delay } from '../../platform/concurrency/timing.js';
-import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { redisCall, runTransaction } from '../../platform/redis/redis-scripts.js';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { WalletStore } from '../accounts/wallet-store.js';
 import type { Journal } from '../audit/journal.js';
 import type { IssuedToken } from '../audit/journal-state.js';
+import type { LinkEnding } from '../hub/link-ending.js';
+import { tokenFamily } from '../hub/link-family.js';
 import type { CustodialWallet } from '../provider/wallet-provider.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
@@ -45,6 +47,9 @@ interface GrantFacts {
   readonly expiresAt: number;
 }
 
+/** What is ended: a token, or a grant. */
+type Revoked = Pick<Session, 'owner' | 'wallet' | 'tokenId' | 'expiresAt'>;
+
 /** What tokens are made from, and where their revocation is kept. */
 export interface SessionParts {
   readonly mint: TokenIssuer;
@@ -53,6 +58,8 @@ export interface SessionParts {
   readonly journal: Journal;
   readonly redis: Redis;
   readonly issued: IssuedTokens;
+  /** Where files are kept at a hub. */
+  readonly links: LinkEnding | undefined;
   readonly rules: SessionRules;
   readonly now: () => number;
 }
@@ -131,7 +138,7 @@ export class Sessions {
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || notBefore !== epoch) throw invalidToken();
     await this.parts.issued.noteUse(id, expiresAt);
-    return { owner, wallet, role: 'agent', tokenId: id, expiresAt };
+    return { owner, wallet, role: 'agent', tokenId: id, expiresAt, generation: epoch };
   }
 
   #assertMay(owner: Address): void {
@@ -168,7 +175,7 @@ export class Sessions {
       await this.#record(owner, wallet, { id, role, by: 'nonce', createdAt: issuedAt, expiresAt });
     }
     await this.parts.issued.noteUse(id, expiresAt);
-    return { owner, wallet, role, tokenId: id, expiresAt };
+    return { owner, wallet, role, tokenId: id, expiresAt, generation: notBefore };
   }
 
   async #revocations(
@@ -185,8 +192,9 @@ export class Sessions {
     return { isRevoked: revoked === 1, notBefore };
   }
 
-  /** Ends one token, or a grant with all of its own. */
-  async revoke({ owner, wallet, tokenId, expiresAt }: Session): Promise<void> {
+  /** Ends one token, or a grant with all of its own; and the links that were made with it. */
+  async revoke({ owner, wallet, tokenId, expiresAt }: Revoked): Promise<void> {
+    const { redis, links, book } = this.parts;
     const at = this.parts.now();
     const common = { at, owner, wallet: wallet.address };
     await this.parts.journal.append({
@@ -196,14 +204,15 @@ export class Sessions {
       until: expiresAt,
     });
     const life = Math.max(1, expiresAt - at);
-    await redisCall(
-      'wallet_token',
-      this.parts.redis.set(revokedTokenKey(tokenId), '1', 'EX', life),
-    );
+    const step = redis.multi().set(revokedTokenKey(tokenId), '1', 'EX', life);
+    const generation = await book.tokensNotBefore(wallet.address);
+    links?.note(step, owner, tokenFamily({ generation, tokenId }));
+    await runTransaction('wallet_token', step);
     await this.parts.issued.remove(wallet.address, tokenId);
+    await links?.endNow();
   }
 
-  /** Ends all tokens of a wallet that were handed out before now, the asker's own too. */
+  /** Ends all tokens of a wallet that were handed out before now, the asker's own too; and their links. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
     const last = await this.parts.book.tokensNotBefore(wallet.address);
     // One revocation a second: who signs in after this one must not look older than it.
@@ -213,11 +222,14 @@ export class Sessions {
     const notBefore = Math.max(at, last) + 1;
     const common = { at, owner, wallet: wallet.address };
     await this.parts.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
-    await this.parts.book.voidTokensBefore(wallet.address, notBefore);
+    const { book, links } = this.parts;
+    const ended = { owner, generation: last, isNoted: links !== undefined };
+    await book.voidTokensBefore(wallet.address, notBefore, { ...ended, at });
     const issued = await this.parts.issued.of(wallet.address);
     for (const { id, createdAt } of issued) {
       if (createdAt < notBefore) await this.parts.issued.remove(wallet.address, id);
     }
+    await links?.endNow();
   }
 }
 

@@ -38,8 +38,8 @@ export class TokensV1Controller {
     const { owner, wallet } = session;
     const token = (await this.issued.of(wallet.address)).find((one) => one.id === id);
     if (token === undefined) throw new WalletError('not_found', 'There is no such token.');
-    const { role, expiresAt } = token;
-    await this.sessions.revoke({ owner, wallet, role, tokenId: id, expiresAt });
+    const { expiresAt } = token;
+    await this.sessions.revoke({ owner, wallet, tokenId: id, expiresAt });
     return { status: 'revoked' };
   }
 }

@@ -116,7 +116,7 @@ export class WalletAuthGuard implements CanActivate {
         throw new WalletError('invalid_request', 'Name the owner: ?owner=0x…');
       }
       const wallet = await this.directory.walletOf(owner);
-      return { owner, wallet, role: 'owner', tokenId: 'admin', expiresAt: 0 };
+      return { owner, wallet, role: 'owner', tokenId: 'admin', expiresAt: 0, generation: 0 };
     }
     const session = await this.#session(request);
     if (session.role === 'owner') return session;

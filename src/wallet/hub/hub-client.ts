@@ -126,14 +126,19 @@ export class HubClient {
   /**
    * Takes back what links of a path let others do.
    *
-   * @param link - `undefined` for all of them.
+   * @param which - all of them where nothing is named.
+   * @param isEnding - whether a wallet that was stopped does so, too.
    * @throws WalletError
    */
-  async takeBack(session: Session, path: string, link: string | undefined): Promise<void> {
-    const owner = session.wallet.address;
-    const query = new URLSearchParams(link === undefined ? { owner } : { owner, link });
-    const request = { method: 'DELETE', path: `${path}?${query.toString()}` } as const;
-    await this.#ask(session, request, LIST_MAX_BYTES);
+  async takeBack(
+    session: Session,
+    path: string,
+    which: { readonly link?: string; readonly family?: string },
+    isEnding = false,
+  ): Promise<void> {
+    const query = new URLSearchParams({ owner: session.wallet.address, ...which });
+    const asked = `${path}?${query.toString()}`;
+    await this.#ask(session, { method: 'DELETE', path: asked, isEnding }, LIST_MAX_BYTES);
   }
 
   async #ask(

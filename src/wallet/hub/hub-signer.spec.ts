@@ -15,7 +15,12 @@ const owner = privateKeyToAccount(KEY).address.toLowerCase() as Address;
 const hub: Address = '0x00000000000000000000000000000000000000cc';
 const NOW = 1_800_000_000;
 const { recoverSigner: recover } = loadSignerRecovery();
-const session = { owner, wallet: { id: 'w', address: owner } } as Session;
+const session = {
+  owner,
+  wallet: { id: 'w', address: owner },
+  tokenId: 'a',
+  generation: 7,
+} as Session;
 
 /** A signer whose authorizer writes down what it was asked. */
 function signerWith(admitted: object[] = [], isStopped = false): HubSigner {

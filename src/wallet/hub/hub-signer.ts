@@ -8,6 +8,7 @@ import type { Authorizer } from '../signing/authorizer.js';
 import type { WalletSigner } from '../signing/signer.js';
 import { tagOf } from '../wallet-keys.js';
 import { requestMessage, shareMessage, uploadMessage } from './hub-message.js';
+import { tokenFamily } from './link-family.js';
 
 /** A request goes out at once; the clocks of two machines may differ by some. */
 const REQUEST_SECONDS = 120;
@@ -16,6 +17,8 @@ export interface HubRequest {
   readonly method: 'GET' | 'HEAD' | 'DELETE';
   /** With the query, as sent. */
   readonly path: string;
+  /** Whether it only ends what others may do: that is signed for a wallet that was stopped, too. */
+  readonly isEnding?: boolean;
 }
 
 /** What a link is good for, and for how long. */
@@ -62,13 +65,18 @@ export class HubSigner {
    *
    * @throws WalletError `policy_violation` for what removes something, once the owner has stopped the wallet.
    */
-  async request(session: Session, { method, path }: HubRequest): Promise<string> {
+  async request(session: Session, { method, path, isEnding = false }: HubRequest): Promise<string> {
     const owner = session.wallet.address;
     const bodySha256 = SHA256_OF_NOTHING;
     const [expiry, nonce] = [this.now() + REQUEST_SECONDS, newNonce()];
     const terms = { owner, method, path, bodySha256, expiry, nonce };
     const message = requestMessage(this.hub, terms);
-    const signature = await this.#sign(session, message, 'hub_request', method !== 'DELETE');
+    const signature = await this.#sign(
+      session,
+      message,
+      'hub_request',
+      method !== 'DELETE' || isEnding,
+    );
     return `${STRICT_SCHEME} ${base64url({ owner, bodySha256, expiry, nonce, signature })}`;
   }
 
@@ -85,11 +93,13 @@ export class HubSigner {
     return this.#link(session, terms, uploadMessage(this.hub, terms));
   }
 
-  #termsOf({ wallet: { address: owner } }: Session, { name, sha256, seconds }: Wanted) {
+  #termsOf(session: Session, { name, sha256, seconds }: Wanted) {
+    const owner = session.wallet.address;
     const issuedAt = this.now();
     const content: Hex = `0x${sha256 ?? '00'.repeat(32)}`;
     const until = issuedAt + seconds;
-    return { owner, name, sha256: content, issuedAt, until, nonce: newNonce() };
+    const nonce: Hex = `${tokenFamily(session)}${randomBytes(16).toString('hex')}`;
+    return { owner, name, sha256: content, issuedAt, until, nonce };
   }
 
   async #link(

@@ -132,7 +132,7 @@ class SessionFiles implements FileTools {
     const { client } = this.parts;
     if (given === 'all') {
       for (const path of [SHARED, INCOMING]) {
-        await client.takeBack(this.session, path, undefined).catch(leftOut);
+        await client.takeBack(this.session, path, {}).catch(leftOut);
       }
       return { takenBack: 'all' };
     }
@@ -142,7 +142,7 @@ class SessionFiles implements FileTools {
     if (path === undefined || !/^[\w-]{1,4096}$/.test(link)) {
       throw new WalletError('invalid_request', 'It is no link that was made here.');
     }
-    await client.takeBack(this.session, path, link);
+    await client.takeBack(this.session, path, { link });
     return { takenBack: 'link' };
   }
 

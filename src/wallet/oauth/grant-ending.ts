@@ -14,7 +14,7 @@ export class GrantEnding {
   async end(grant: Grant): Promise<void> {
     const { id, owner, expiresAt } = grant;
     const wallet = await this.directory.walletOf(owner);
-    await this.sessions.revoke({ owner, wallet, role: 'agent', tokenId: id, expiresAt });
+    await this.sessions.revoke({ owner, wallet, tokenId: id, expiresAt });
     await this.grants.remove(grant);
   }
 

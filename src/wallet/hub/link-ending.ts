@@ -1,0 +1,116 @@
+import type { ChainableCommander, Redis } from 'ioredis';
+import type { Address, Hex } from 'viem';
+import { within } from '../../platform/concurrency/timing.js';
+import { redisCall } from '../../platform/redis/redis-scripts.js';
+import { LINK_LIFETIME_MAX_SECONDS } from '../../protocol/hub/hub-messages.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
+import type { WalletDirectory } from '../accounts/wallet-directory.js';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import { endedLinksKey } from '../wallet-keys.js';
+import type { HubClient } from './hub-client.js';
+
+const INTERVAL_MS = 5000;
+const BATCH = 20;
+/** A hub that could not be told is told again after this long. */
+const AGAIN_SECONDS = 30;
+/** An answer to who ends tokens waits so long for the hub; the rest is done behind it. */
+const PATIENCE_MS = 3000;
+/** Where links are used, and taken back. */
+export const LINK_PATHS = ['/api/shared', '/api/incoming'] as const;
+
+export interface LinkEndingParts {
+  readonly redis: Redis;
+  readonly client: Pick<HubClient, 'takeBack'>;
+  readonly directory: Pick<WalletDirectory, 'find'>;
+  /** Unix seconds. */
+  readonly now: () => number;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Tells the hub which links ended with their tokens. What it has to be told is noted in the step that ends the
+ * tokens, and stays noted until the hub has said that it knows.
+ */
+export class LinkEnding {
+  #timer: NodeJS.Timeout | undefined;
+  #isRunning = false;
+
+  constructor(private readonly parts: LinkEndingParts) {}
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#tick(), INTERVAL_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Adds to the step that ends their tokens. */
+  note(step: ChainableCommander, owner: Address, family: Hex): void {
+    const now = this.parts.now();
+    step.zadd(endedLinksKey(), now, memberOf(owner, family, now));
+  }
+
+  /** Tells the hub what was noted. Where it does not answer soon, or now, it is told later. */
+  async endNow(): Promise<void> {
+    await within(PATIENCE_MS, this.#tick());
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    const { redis, now } = this.parts;
+    const key = endedLinksKey();
+    try {
+      const due = redis.zrangebyscore(key, '-inf', now(), 'LIMIT', 0, BATCH);
+      for (const member of await redisCall('wallet_links', due)) {
+        // Another process leaves it to this one, or goes on where this one ends.
+        await redisCall('wallet_links', redis.zadd(key, 'XX', now() + AGAIN_SECONDS, member));
+        await this.#tell(member);
+        await redisCall('wallet_links', redis.zrem(key, member));
+      }
+    } catch (error) {
+      this.parts.onFailure(error);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #tell(member: string): Promise<void> {
+    const [ownerText, family = '', notedAt = '0'] = member.split(' ');
+    const owner = readAddress(ownerText);
+    const isOver = Number(notedAt) + LINK_LIFETIME_MAX_SECONDS < this.parts.now();
+    const wallet = owner && (await this.parts.directory.find(owner));
+    if (owner === undefined || wallet === undefined || isOver) return;
+    const session: Session = {
+      owner,
+      wallet,
+      role: 'owner',
+      tokenId: 'links',
+      expiresAt: 0,
+      generation: 0,
+    };
+    for (const path of LINK_PATHS) {
+      try {
+        await this.parts.client.takeBack(session, path, { family }, true);
+      } catch (error) {
+        if (!isRefused(error)) throw error;
+        // It remembers as much of this wallet as it does: all are taken back in place of some.
+        await this.parts.client.takeBack(session, path, {}, true).catch((failure: unknown) => {
+          // A hub that has no such links refuses that, too.
+          if (!isRefused(failure)) throw failure;
+        });
+      }
+    }
+  }
+}
+
+function memberOf(owner: Address, family: Hex, now: number): string {
+  return `${owner} ${family} ${now}`;
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof WalletError && ['forbidden', 'not_found'].includes(error.code);
+}
