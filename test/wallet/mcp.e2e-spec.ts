@@ -417,12 +417,29 @@ describe('the wallet over MCP', () => {
       expect(text).toContain('Subscription limit reached');
     });
 
+    it('takes a body without a type of its own as JSON, as large as any', async () => {
+      for (const type of ['text/plain;charset=UTF-8', 'application/x-www-form-urlencoded']) {
+        expect((await ask({ 'content-type': type })).status).toBe(200);
+        expect((await ask({ 'content-type': type }, ' '.repeat(1_100_000))).status).toBe(413);
+      }
+      // `fetch` names none for bytes.
+      const untyped = (body: string): Promise<Response> =>
+        fetch(`${wallets.url}/mcp`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}` },
+          body: Buffer.from(body),
+        });
+      expect((await untyped(JSON.stringify(list))).status).toBe(200);
+      expect((await untyped('a=b')).status).toBe(400);
+      expect((await untyped(' '.repeat(1_100_000))).status).toBe(413);
+    });
+
     it('refuses what is no message, too large, or many at once', async () => {
       expect((await ask({}, '{')).status).toBe(400);
       expect((await ask({}, '')).status).toBe(400);
       expect((await ask({}, [list, list])).status).toBe(400);
       expect((await ask({}, ' '.repeat(1_100_000))).status).toBe(413);
-      expect((await ask({ 'content-type': 'text/plain' })).status).toBe(415);
+      expect((await ask({ 'content-type': 'application/xml' })).status).toBe(415);
       for (const body of [7, null, 'x', {}, { jsonrpc: '2.0', id: 1, method: 'no/such' }]) {
         const { status, text } = await ask({}, JSON.stringify(body));
         expect(status).toBeLessThan(500);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import accepts from 'accepts';
-import { acceptedForm, inAcceptedForm } from './accepted-form.js';
+import { acceptedForm, contentTypeOf, inAcceptedForm } from './accepted-form.js';
 
 const asking = (accept: string | undefined) => {
   const headers = accept === undefined ? {} : { accept };
@@ -22,6 +22,19 @@ describe('the form of an answer at /mcp', () => {
     ['application/json;q=0', undefined],
   ] as const)('for Accept: %s is %s', (accept, form) => {
     expect(acceptedForm(asking(accept))).toBe(form);
+  });
+
+  it.each([
+    [undefined, 'application/json'],
+    ['text/plain;charset=UTF-8', 'application/json'],
+    ['application/x-www-form-urlencoded', 'application/json'],
+    ['application/json; charset=utf-8', 'application/json; charset=utf-8'],
+    ['text/plainer', 'text/plainer'],
+    ['application/xml', 'application/xml'],
+    ['multipart/form-data; boundary=x', 'multipart/form-data; boundary=x'],
+  ])('takes a body of Content-Type: %s as %s', (named, type) => {
+    const headers = named === undefined ? {} : { 'content-type': named };
+    expect(contentTypeOf({ headers })).toBe(type);
   });
 
   const stream = [

@@ -22,6 +22,15 @@ export function acceptedForm(request: Asking): 'json' | 'stream' | undefined {
   return request.accepts(STREAM_TYPE) === false ? undefined : 'stream';
 }
 
+/** What programs send that name no type: nothing, or what `curl -d` and `fetch` put in its place. */
+const UNNAMED = /^(text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i;
+
+/** The type of a message's body. JSON is the only one there is: who names none means it. */
+export function contentTypeOf({ headers }: Pick<Asking, 'headers'>): string {
+  const named = headers['content-type'];
+  return named === undefined || UNNAMED.test(named) ? JSON_TYPE : named;
+}
+
 type Handler<Options> = (request: Request, options?: Options) => Promise<Response>;
 
 /** The library's handler, for clients that name one form or none. The request says which it is. */

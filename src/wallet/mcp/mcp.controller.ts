@@ -21,7 +21,7 @@ import type { Session } from '../session.js';
 import type { WalletTools } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
-import { acceptedForm, acceptHeaderOf, inAcceptedForm } from './accepted-form.js';
+import { acceptedForm, acceptHeaderOf, contentTypeOf, inAcceptedForm } from './accepted-form.js';
 import { McpSiteGuard } from './mcp-site.guard.js';
 import { walletServer } from './wallet-server.js';
 
@@ -107,6 +107,7 @@ export class McpController {
       throw new NotAcceptableException('Answers are application/json or text/event-stream.');
     }
     request.headers.accept = acceptHeaderOf(form);
+    request.headers['content-type'] = contentTypeOf(request);
     const body = await this.bodies.json(request);
     // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
     if (Array.isArray(body)) {

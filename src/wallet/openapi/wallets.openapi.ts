@@ -205,7 +205,7 @@ function mcp(operationId: string): JsonObject {
         202: { description: 'A notification was taken.' },
         405: refusal('Nothing but POST.', { error: 'POST is expected here.' }),
         406: { description: 'The client does not accept both types of answers.' },
-        415: { description: 'The content type is not `application/json`.' },
+        415: { description: 'The content type is another one than `application/json`.' },
       },
     }),
   };
