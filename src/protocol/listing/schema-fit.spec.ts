@@ -102,10 +102,22 @@ describe('a schema held against a value', () => {
     expect(found(value, schema)).toBeUndefined();
   });
 
-  it('ends soon, whatever is compared', () => {
-    const list = Array.from({ length: 900 }, () => 0);
-    const many = Array.from({ length: 900 }, () => ({ enum: [[...list.slice(1), -1]] }));
-    expect(found([list, list], { items: { anyOf: many } })).toBeUndefined();
+  const many = (schema: object): object => ({ anyOf: Array.from({ length: 900 }, () => schema) });
+  const list = Array.from({ length: 900 }, () => 0);
+  const type = [...Array.from({ length: 900 }, () => 'null'), 'string'];
+
+  it.each<[string, unknown, object]>([
+    ['long lists', list, many({ enum: [[...list.slice(1), -1]] })],
+    ['long texts', '😀'.repeat(8000), many({ minLength: 9000 })],
+    ['many items', list, many({ minItems: 1000 })],
+    ['many members', Object.fromEntries(list.map((_, n) => [n, 0])), many({ minProperties: 1000 })],
+    ['many types', 1, many({ type })],
+    ['long references', 1, many({ $ref: `#/${'a'.repeat(8000)}`, not: {} })],
+  ])('is not read to its end with %s', (_, value, schema) => {
+    expect(found(value, schema)).toBeUndefined();
+    // It is too much of it alone.
+    const [one] = (schema as { anyOf: object[] }).anyOf;
+    expect(found(value, one ?? {})).toBeDefined();
   });
 
   it('names where and by what, and repeats no name that is more than one', () => {

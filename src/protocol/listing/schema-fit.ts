@@ -12,9 +12,11 @@ export interface Contradiction {
 type Fit = 'yes' | 'maybe' | Contradiction;
 
 /** Comparisons of one value; what takes more is not read to its end. */
-const STEPS_MAX = 10_000;
+const STEPS_MAX = 4000;
 /** Schemas in each other, references too. */
 const DEPTH_MAX = 64;
+/** To read so many takes as long as to compare a value. */
+const CHARACTERS_A_STEP = 16;
 /** Demanded of any value, and not read: they run a stranger's expression, or depend on what other keywords have read. */
 const UNREAD = ['$dynamicRef', 'unevaluatedItems', 'unevaluatedProperties'];
 const UNREAD_OF_OBJECTS = ['patternProperties', 'propertyNames', 'dependentSchemas'];
@@ -65,7 +67,7 @@ class SchemaReader {
       () => (hasAny(schema, UNREAD) ? 'maybe' : 'yes'),
       () => this.#fitReference(schema, value, within),
       () => this.#fitPlain(schema, value, path),
-      () => fitText(schema, value, path),
+      () => this.#fitText(schema, value, path),
       () => this.#fitList(schema, value, within),
       () => this.#fitObject(schema, value, within),
       () => this.#fitChoices(schema, value, within),
@@ -82,6 +84,7 @@ class SchemaReader {
   #resolve(reference: string): unknown {
     if (reference === '#') return this.root;
     if (!reference.startsWith('#/')) return undefined;
+    this.#step(reference.length / CHARACTERS_A_STEP);
     let at: unknown = this.root;
     for (const part of reference.slice(2).split('/')) {
       this.#step();
@@ -94,6 +97,7 @@ class SchemaReader {
 
   #fitPlain(schema: JsonObject, value: unknown, path: string): Fit {
     const { type, enum: choices, const: only } = schema;
+    if (Array.isArray(type)) this.#step(type.length);
     return worstOf([
       () => (type === undefined ? 'yes' : fitType(type, value, path)),
       () => {
@@ -109,6 +113,7 @@ class SchemaReader {
 
   #fitList(schema: JsonObject, value: unknown, { path, depth }: Place): Fit {
     if (!Array.isArray(value)) return 'yes';
+    this.#step(value.length);
     const { items, prefixItems, minItems, maxItems } = schema;
     const first = Array.isArray(prefixItems) ? prefixItems : [];
     // Lists of schemas are of older drafts.
@@ -129,6 +134,7 @@ class SchemaReader {
     const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
     const isUnread = hasAny(schema, UNREAD_OF_OBJECTS);
     const names = Object.keys(value);
+    this.#step(names.length);
     return worstOf([
       () => (isUnread ? 'maybe' : 'yes'),
       () => fitLimits(names.length, { minProperties, maxProperties }, path),
@@ -204,8 +210,22 @@ class SchemaReader {
     );
   }
 
-  #step(): void {
-    this.#steps += 1;
+  /** Texts and numbers. */
+  #fitText(schema: JsonObject, value: unknown, path: string): Fit {
+    if (typeof value === 'number') return fitNumber(schema, value, path);
+    if (typeof value !== 'string') return 'yes';
+    const { minLength, maxLength } = schema;
+    if (minLength !== undefined || maxLength !== undefined) {
+      // Characters are counted, which may be two units each.
+      this.#step(value.length / CHARACTERS_A_STEP);
+      const fit = fitLimits(Array.from(value).length, { minLength, maxLength }, path);
+      if (fit !== 'yes') return fit;
+    }
+    return schema['pattern'] === undefined ? 'yes' : 'maybe';
+  }
+
+  #step(cost = 1): void {
+    this.#steps += cost;
     if (this.#steps > STEPS_MAX) throw new TooLongError();
   }
 }
@@ -243,14 +263,8 @@ function fitType(said: unknown, value: unknown, path: string): Fit {
   return isOne ? 'yes' : { path, keyword: 'type' };
 }
 
-/** Texts and numbers. */
-function fitText(schema: JsonObject, value: unknown, path: string): Fit {
-  const { minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  if (typeof value === 'string') {
-    const fit = fitLimits(Array.from(value).length, { minLength, maxLength }, path);
-    return fit === 'yes' && schema['pattern'] !== undefined ? 'maybe' : fit;
-  }
-  if (typeof value !== 'number') return 'yes';
+function fitNumber(schema: JsonObject, value: number, path: string): Fit {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) {
     return { path, keyword: 'exclusiveMinimum' };
   }
