@@ -430,7 +430,7 @@ const TASKS = {
       ),
   },
   fuzz: {
-    needs: [installAnvil, findRedis, build],
+    needs: [installAnvil, findRedis, findPostgres, build],
     run: () =>
       jestWith(
         {

@@ -167,12 +167,15 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   PaymentRequired: object(
     {
       x402Version: version,
-      accepts: { type: 'array', items: free },
-      resource: free,
-      extensions: free,
+      accepts: { type: 'array', items: {} },
+      resource: {},
+      extensions: {},
     },
     ['x402Version', 'accepts'],
-    { additionalProperties: true },
+    {
+      additionalProperties: true,
+      description: 'What is wrong in these fields is in the answer, and no bad request.',
+    },
   ),
 };
 
@@ -181,13 +184,26 @@ const limit = { type: 'integer', minimum: 0, maximum: 999_999_999 } as const;
 const FILTERS: Readonly<Record<string, JsonObject>> = {
   type,
   payTo: address,
-  network: { ...text, description: '`eip155:56`, or a name of V1 such as `bsc`.' },
+  network: {
+    type: 'string',
+    pattern: '^(eip155:[1-9][0-9]{0,15}|[a-z][a-z0-9-]*)$',
+    description: '`eip155:56`, or a name of V1 such as `bsc`.',
+  },
   asset: address,
-  scheme: text,
-  maxPrice: { type: 'string', pattern: '^[0-9]+$', description: 'Atomic units of `asset`.' },
-  extensions: { ...text, description: 'A key of an extension; every entry has `bazaar` alone.' },
+  scheme: { ...text, maxLength: 64 },
+  maxPrice: {
+    type: 'string',
+    pattern: '^[0-9]{1,78}$',
+    description: 'Atomic units of `asset`, which has to be given.',
+  },
+  extensions: {
+    ...text,
+    maxLength: 64,
+    description: 'A key of an extension; every entry has `bazaar` alone.',
+  },
 };
-const PAGE = { limit, offset: { type: 'integer', minimum: 0, maximum: 10_000 }, cursor: text };
+const cursor = { ...text, minLength: 1, maxLength: 200, description: 'Of an answer.' };
+const PAGE = { limit, offset: { type: 'integer', minimum: 0, maximum: 10_000 }, cursor };
 
 const parametersOf = (
   schemas: Readonly<Record<string, JsonObject>>,
@@ -293,7 +309,7 @@ function pathsAt(prefix: string): OpenApiPart['paths'] {
             query: { ...text, maxLength: 400 },
             ...FILTERS,
             limit,
-            cursor: text,
+            cursor,
           }),
         ),
       ),
@@ -314,7 +330,7 @@ function pathsAt(prefix: string): OpenApiPart['paths'] {
         question(
           'Why a resource is or is not listed',
           'DiscoveryStatus',
-          parametersOf({ resource: text, payTo: address }, ['resource']),
+          parametersOf({ resource: { ...text, maxLength: 2048 }, payTo: address }, ['resource']),
         ),
       ),
     },

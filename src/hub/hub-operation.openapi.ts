@@ -38,12 +38,17 @@ export const TAKEN_DOWN: JsonObject = {
   451: refusal('The operator serves these bytes to nobody.', 'taken_down: a court has ordered it'),
 };
 
-export const query = (name: string, description: string, required = false): JsonObject => ({
+export const query = (
+  name: string,
+  description: string,
+  required = false,
+  schema: JsonObject = {},
+): JsonObject => ({
   name,
   in: 'query',
   required,
   description,
-  schema: { type: 'string' },
+  schema: { type: 'string', ...schema },
 });
 export const OWNER = query('owner', 'Whose; an address in any case, or any other text.');
 export const NAME = query('name', 'The id it was stored under; `id` means the same.');

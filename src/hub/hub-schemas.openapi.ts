@@ -1,4 +1,5 @@
 import type { JsonObject } from '../platform/http/openapi.js';
+import { MEDIA_TYPE } from './media-type.js';
 import { NAME_MAX_BYTES } from './names.js';
 
 /** Schemas of what a hub is sent and answers. */
@@ -11,9 +12,13 @@ export const HUB_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       owner: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.owner },
       id: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.id },
       message: { type: 'string', minLength: 1 },
-      bucket: { type: 'string', maxLength: NAME_MAX_BYTES.bucket },
-      kind: { type: 'string', maxLength: NAME_MAX_BYTES.kind },
-      contentType: { type: 'string', description: 'A media type; `text/plain` if absent.' },
+      bucket: { type: ['string', 'null'], maxLength: NAME_MAX_BYTES.bucket },
+      kind: { type: ['string', 'null'], maxLength: NAME_MAX_BYTES.kind },
+      contentType: {
+        type: ['string', 'null'],
+        pattern: `^$|${MEDIA_TYPE.source}`,
+        description: 'A media type; `text/plain` if absent.',
+      },
     },
   },
   HubDescriptor: {

@@ -21,6 +21,10 @@ import { LINK_PATHS, LINK_SCHEMAS } from './links/links.openapi.js';
 import { NAME_MAX_BYTES } from './names.js';
 import { SALES_HEADERS, SALES_SCHEMAS } from './sales/sales.openapi.js';
 
+/** An empty one asks for none. */
+const DIGEST = { pattern: '^((0[xX])?[0-9a-fA-F]{64})?$' };
+const FILE = query('file', 'The id it was stored under.', true, { minLength: 1 });
+
 /** Fields may come in a form instead of the query, under their names in any case. */
 const FORM: JsonObject = {
   required: false,
@@ -142,7 +146,7 @@ export const HUB_OPENAPI: OpenApiPart = {
           OWNER,
           query('display', '`json`: the descriptor in place of the bytes.'),
           query('download', '`1`: the bytes in any case.'),
-          query('sha256', 'One of the versions of the name, by its digest.'),
+          query('sha256', 'One of the versions of the name, by its digest.', false, DIGEST),
           ...(SALES_HEADERS as JsonObject[]),
         ],
         responses: DOWNLOADED,
@@ -239,11 +243,11 @@ export const HUB_OPENAPI: OpenApiPart = {
         },
       }),
       get: operation('hubPrice', 'What a file costs.', {
-        parameters: [OWNER, query('file', 'The id it was stored under.', true)],
+        parameters: [OWNER, FILE],
         responses: { 200: jsonAnswer('What it costs.', 'HubPrice'), ...NOT_FOUND },
       }),
       delete: operation('hubRemovePrice', 'Takes a price away. Signed by its owner.', {
-        parameters: [OWNER, query('file', 'The id it was stored under.', true)],
+        parameters: [OWNER, FILE],
         responses: { 200: jsonAnswer('It costs nothing.', 'HubPrice'), ...NOT_FOUND },
       }),
     },

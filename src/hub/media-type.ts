@@ -2,7 +2,7 @@
 const MEDIA_TYPE_MAX = 127;
 
 /** The two halves (RFC 6838 §4.2), without parameters; in lower case, as two of them are compared. */
-const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
+export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
 
 /** Whether a text is a media type in its one form. */
 export function isMediaType(text: string): boolean {

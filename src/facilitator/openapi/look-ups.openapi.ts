@@ -1,6 +1,7 @@
 import { jsonAnswer, type JsonObject, KEY_IF_IN_USE, OPEN } from '../../platform/http/openapi.js';
-import { ADDRESS_SCHEMA, NONCE_SCHEMA } from '../../protocol/payment/wire-schemas.js';
+import { ADDRESS_SCHEMA, NONCE_SCHEMA, WHEN_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
+import { SETTLEMENT_STATES } from '../../settlement/model/settlement.js';
 import { WAIT_SECONDS_MAX } from '../status/settlement-waits.js';
 import * as examples from './examples.js';
 import { CAIP2, SETTLEMENT_ID } from './values.js';
@@ -19,16 +20,12 @@ const SEARCHED_BY: JsonObject = {
   payTo: ADDRESS_SCHEMA,
   // Of lists; read by the history.
   from: {
-    type: 'string',
+    ...WHEN_SCHEMA,
     description: 'Claimed at or after: a day (UTC), or a time with its zone.',
   },
-  to: { type: 'string', description: 'Claimed before.' },
-  state: { type: 'string', description: 'A state of a settlement.' },
-  limit: {
-    type: 'string',
-    pattern: '^[1-9][0-9]{0,2}$',
-    description: '100 if absent, 500 at most.',
-  },
+  to: { ...WHEN_SCHEMA, description: 'Claimed before.' },
+  state: { type: 'string', enum: SETTLEMENT_STATES },
+  limit: { type: 'integer', minimum: 1, maximum: 500, default: 100 },
   cursor: { type: 'string', description: '`nextCursor` of the page before.' },
 };
 

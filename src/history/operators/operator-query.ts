@@ -36,6 +36,12 @@ export const SEARCH_QUERY = z.strictObject({
   cursor: z.string().optional(),
 });
 
+/** How {@link TOTALS_QUERY} is told of `groupBy`. */
+export const GROUP_BY_SCHEMA = {
+  type: 'string',
+  pattern: '^(day|asset|payee)(,(day|asset|payee))*$',
+} as const;
+
 export const SUMS_QUERY = TOTALS_QUERY.extend({
   payer,
   groupBy: TOTALS_QUERY.shape.groupBy.default(['day', 'asset']),

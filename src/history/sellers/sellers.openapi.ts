@@ -9,14 +9,17 @@ import {
 import {
   ADDRESS_SCHEMA as address,
   ATOMIC_UNITS_SCHEMA as digits,
+  CAIP2_SCHEMA as network,
   objectSchema,
   TEXT_SCHEMA as text,
+  WHEN_SCHEMA,
 } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
+import { SETTLEMENT_STATES } from '../../settlement/model/settlement.js';
+import { GROUP_BY_SCHEMA } from '../operators/operator-query.js';
 
 const word = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;
 const settlementId = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' } as const;
-const network = { type: 'string', pattern: '^eip155:[1-9][0-9]{0,15}$' } as const;
 const finality = { type: 'string', enum: ['included', 'finalized'] } as const;
 
 const KEY: Json = [{ apiKey: [] }, { bearer: [] }];
@@ -127,11 +130,11 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
 const FILTERS: Readonly<Record<string, JsonObject>> = {
   payTo: address,
   from: {
-    type: 'string',
+    ...WHEN_SCHEMA,
     description: 'Claimed at or after: a day (UTC), or a time with its zone.',
   },
-  to: { type: 'string', description: 'Claimed before.' },
-  state: { type: 'string', description: 'A state of a settlement.' },
+  to: { ...WHEN_SCHEMA, description: 'Claimed before.' },
+  state: { type: 'string', enum: SETTLEMENT_STATES },
   asset: address,
   network,
 };
@@ -206,7 +209,7 @@ export const SELLERS_OPENAPI: OpenApiPart = {
           {
             ...FILTERS,
             groupBy: {
-              type: 'string',
+              ...GROUP_BY_SCHEMA,
               description: '`day`, `asset` and `payee`, comma-separated.',
             },
           },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { invalidQuery } from '../../platform/http/read-query.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import type { SettlementState } from '../../settlement/model/settlement.js';
+import { SETTLEMENT_STATES, type SettlementState } from '../../settlement/model/settlement.js';
 
 /** What of settlements was asked for. */
 export interface Narrowing {
@@ -22,18 +22,6 @@ export interface SettlementFilter extends Narrowing {
   /** In order, each once; never empty. Lower case. */
   readonly payees: readonly Address[];
 }
-
-/** What is in the history: before anything is signed there is no row. */
-const STATES = [
-  'queued',
-  'broadcast',
-  'included',
-  'finalized',
-  'reverted',
-  'expired',
-  'foreign',
-  'withdrawn',
-] as const satisfies readonly SettlementState[];
 
 const WHEN =
   /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
@@ -68,7 +56,9 @@ export const FILTER_QUERY = {
   payTo: ADDRESS_QUERY.optional(),
   from: when.optional(),
   to: when.optional(),
-  state: z.enum(STATES, { error: `must be one of ${STATES.join(', ')}` }).optional(),
+  state: z
+    .enum(SETTLEMENT_STATES, { error: `must be one of ${SETTLEMENT_STATES.join(', ')}` })
+    .optional(),
   asset: ADDRESS_QUERY.optional(),
   network: network.optional(),
 };

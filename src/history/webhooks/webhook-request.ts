@@ -79,7 +79,8 @@ const RULES: Readonly<Record<string, string>> = {
  * @param allow - hosts that may be private, and told by http.
  */
 export function problemOfUrl(text: string, allow: ReadonlySet<string>): string | undefined {
-  if (!isUrl(text)) return 'url: it is not a URL.';
+  // A URL is read without blanks around it, and would be kept with them.
+  if (!isUrl(text) || /\s/.test(text)) return 'url: it is not a URL.';
   const url = new URL(text);
   const { protocol, username, password, hash } = url;
   if (protocol !== 'https:' && protocol !== 'http:') return 'url: https is expected.';

@@ -15,7 +15,12 @@ const moment: JsonObject = { type: 'string', format: 'date-time' };
 const address: JsonObject = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' };
 const eventId: JsonObject = { type: 'string', pattern: '^evt_[A-Za-z0-9_-]{32}$' };
 const url: JsonObject = { type: 'string', format: 'uri', maxLength: URL_MAX };
-const description: JsonObject = { type: 'string', maxLength: DESCRIPTION_MAX };
+/** Of one line. */
+const description: JsonObject = {
+  type: 'string',
+  maxLength: DESCRIPTION_MAX,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+};
 const payees: JsonObject = { type: 'array', items: address, minItems: 1, maxItems: PAYEES_MAX };
 const events: JsonObject = {
   type: 'array',

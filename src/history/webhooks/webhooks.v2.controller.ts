@@ -197,8 +197,9 @@ export class WebhooksV2Controller {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
+    const isNumber = typeof limit === 'string' && /^[1-9]\d{0,2}$/.test(limit);
     const most = limit === undefined ? PAGE : Number(limit);
-    if (!Number.isInteger(most) || most < 1 || most > PAGE_MAX) {
+    if ((limit !== undefined && !isNumber) || most > PAGE_MAX) {
       throw new BadRequestException(`limit must be a number, 1 to ${PAGE_MAX}.`);
     }
     if (before !== undefined && !(typeof before === 'string' && EVENT_ID.test(before))) {

@@ -14,6 +14,9 @@ const text: JsonObject = { type: 'string' };
 const count: JsonObject = { type: 'integer', minimum: 0 };
 const moment: JsonObject = { type: 'string', format: 'date-time' };
 const digest: JsonObject = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+/** As it may be asked for. */
+const asked: JsonObject = { type: 'string', pattern: '^(0[xX])?[0-9a-fA-F]{64}$' };
+const named: JsonObject = { type: 'string', minLength: 1 };
 const reason: JsonObject = {
   ...text,
   minLength: 1,
@@ -55,8 +58,17 @@ const BODY_REFUSALS: JsonObject = {
 
 function read(operationId: string, summary: string, answer: string): JsonObject {
   const parameters: Json = [
-    { name: 'limit', in: 'query', schema: text, description: 'At most 100; 50 if absent.' },
-    { name: 'offset', in: 'query', schema: text, description: 'Rows to leave out.' },
+    {
+      name: 'limit',
+      in: 'query',
+      schema: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+    },
+    {
+      name: 'offset',
+      in: 'query',
+      schema: { type: 'integer', minimum: 0, maximum: 999_999_999, default: 0 },
+      description: 'Rows to leave out.',
+    },
   ];
   return {
     get: {
@@ -138,7 +150,8 @@ export const HUB_OPERATORS_OPENAPI: OpenApiPart = {
       },
     }),
     HubTakedownWanted: {
-      ...object({ reason }, { sha256: digest, owner: text, name: text }),
+      ...object({ reason }, { sha256: asked, owner: named, name: named }),
+      additionalProperties: false,
       description:
         'Either `sha256`, or `owner` and `name`: what the name stands for and is sold by.',
     },
@@ -146,7 +159,7 @@ export const HUB_OPERATORS_OPENAPI: OpenApiPart = {
       outcome: { type: 'string', enum: ['taken_down', 'unchanged'] },
       takedowns: { type: 'array', items: schemaRef('HubTakedown') },
     }),
-    HubRestorationWanted: object({ sha256: digest, reason }),
+    HubRestorationWanted: { ...object({ sha256: asked, reason }), additionalProperties: false },
     HubRestored: object({
       outcome: { type: 'string', enum: ['restored', 'unchanged'] },
       sha256: digest,

@@ -7,6 +7,7 @@ import {
   KEY_ALWAYS,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { ADMIN_REFUSALS } from './admin-refusals.openapi.js';
 
 const text: JsonObject = { type: 'string' };
@@ -69,11 +70,18 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     },
     { next: text },
   ),
-  CatalogueVerdict: object({
-    kind,
-    value: { ...text, description: 'An address; or a host without scheme, port and path.' },
-    reason,
-  }),
+  CatalogueVerdict: {
+    ...object({
+      kind,
+      value: {
+        ...text,
+        minLength: 1,
+        description: 'An address; or a host without scheme, port and path.',
+      },
+      reason,
+    }),
+    additionalProperties: false,
+  },
   CatalogueDenied: object({
     outcome: { type: 'string', enum: ['denied', 'unchanged'] },
     denial: schemaRef('CatalogueDenial'),
@@ -117,12 +125,15 @@ const BODY_REFUSALS: JsonObject = {
   }),
 };
 
-const MEANINGS: Readonly<Record<string, string>> = {
-  text: 'Words of names, tags, URLs and descriptions.',
-  host: 'Without scheme, port and path.',
-  value: 'An address or a host.',
-  limit: 'At most 100; 50 where it is not given.',
-  after: '`next` of the page before.',
+/** As `moderation-request.ts` reads them. */
+const PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  text: { ...text, maxLength: 400, description: 'Words of names, tags, URLs and descriptions.' },
+  payTo: ADDRESS_SCHEMA,
+  kind,
+  host: { ...text, minLength: 1, description: 'Without scheme, port and path.' },
+  value: { ...text, minLength: 1, description: 'An address or a host.' },
+  limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+  after: { ...text, minLength: 1, description: '`next` of the page before.' },
 };
 
 interface Read {
@@ -136,8 +147,7 @@ function read({ id, summary, query, answer }: Read): JsonObject {
   const parameters: Json[] = query.map((name) => ({
     name,
     in: 'query',
-    schema: name === 'kind' ? kind : text,
-    ...(MEANINGS[name] !== undefined && { description: MEANINGS[name] }),
+    schema: PARAMETERS[name] ?? text,
   }));
   return {
     get: {

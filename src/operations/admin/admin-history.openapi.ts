@@ -1,3 +1,5 @@
+import { WEBHOOK_STATUSES } from '../../history/operators/operator-archive.js';
+import { GROUP_BY_SCHEMA } from '../../history/operators/operator-query.js';
 import {
   type Json,
   jsonAnswer,
@@ -5,6 +7,8 @@ import {
   KEY_ALWAYS,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { ADDRESS_SCHEMA, CAIP2_SCHEMA, WHEN_SCHEMA } from '../../protocol/payment/wire-schemas.js';
+import { SETTLEMENT_STATES } from '../../settlement/model/settlement.js';
 import { ADMIN_REFUSALS, NO_REDIS } from './admin-refusals.openapi.js';
 
 const text: JsonObject = { type: 'string' };
@@ -202,14 +206,30 @@ const UNKNOWN = jsonAnswer('There is none of this id.', 'Problem', {
   error: 'There is nothing here.',
 });
 
-const MEANINGS: Readonly<Record<string, string>> = {
-  from: 'At or after: a day (UTC), or a time with its zone.',
-  to: 'Before.',
-  limit: 'At most 100; 50 where it is not given.',
-  cursor: '`nextCursor` of the page before.',
-  before: '`next` of the page before.',
-  after: '`next` of the page before.',
-  groupBy: 'A list of `day`, `asset` and `payee`; `day,asset` where it is not given.',
+const name: JsonObject = { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,128}$' };
+
+/** As `operator-query.ts` reads them. */
+const PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  payTo: ADDRESS_SCHEMA,
+  payer: ADDRESS_SCHEMA,
+  state: { type: 'string', enum: SETTLEMENT_STATES },
+  asset: ADDRESS_SCHEMA,
+  network: CAIP2_SCHEMA,
+  from: { ...WHEN_SCHEMA, description: 'At or after: a day (UTC), or a time with its zone.' },
+  to: { ...WHEN_SCHEMA, description: 'Before.' },
+  limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+  cursor: { ...text, description: '`nextCursor` of the page before.' },
+  before: { ...text, minLength: 1, description: '`next` of the page before.' },
+  after: { ...text, minLength: 1, description: '`next` of the page before.' },
+  groupBy: {
+    ...GROUP_BY_SCHEMA,
+    default: 'day,asset',
+    description: 'A list of `day`, `asset` and `payee`.',
+  },
+  owner: name,
+  by: name,
+  subject: { type: 'string', pattern: '^[A-Za-z0-9_.:[\\]-]{1,300}$' },
+  status: { type: 'string', enum: WEBHOOK_STATUSES },
 };
 
 interface Read {
@@ -223,14 +243,15 @@ interface Read {
 }
 
 function read({ id, summary, description, query = [], isOfOne, answer }: Read): JsonObject {
-  const parameters: Json[] = query.map((name) => ({
-    name,
+  const parameters: Json[] = query.map((asked) => ({
+    name: asked,
     in: 'query',
-    schema: text,
-    ...(MEANINGS[name] !== undefined && { description: MEANINGS[name] }),
+    schema: PARAMETERS[asked] ?? text,
   }));
-  if (isOfOne === true)
-    parameters.unshift({ name: 'id', in: 'path', required: true, schema: text });
+  if (isOfOne === true) {
+    const schema = { ...text, minLength: 1 };
+    parameters.unshift({ name: 'id', in: 'path', required: true, schema });
+  }
   const isLife = answer === 'SettlementLife';
   return {
     get: {

@@ -19,6 +19,14 @@ export const SIGNATURE_SCHEMA = {
   pattern: '^0x([0-9a-fA-F]{2})*$',
   maxLength: 2 + 2 * SIGNATURE_MAX_BYTES,
 } as const;
+/** Of an EVM chain. */
+export const CAIP2_SCHEMA = { type: 'string', pattern: '^eip155:[1-9][0-9]{0,15}$' } as const;
+/** A day (UTC), or a time with its zone. Whether the calendar has it no pattern says. */
+export const WHEN_SCHEMA = {
+  type: 'string',
+  pattern:
+    '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$',
+} as const;
 export const TEXT_SCHEMA = { type: 'string' } as const;
 /** What requirements say beside their fields; what else a scheme needs of it stands there too. */
 export const EXTRA_SCHEMA = {

@@ -11,15 +11,17 @@ import type { Reason } from '../../protocol/reasons.js';
  * - `foreign`: the authorization was used by a transaction not ours.
  * - `withdrawn`: taken back before anything was signed. Nothing moved, nothing will.
  */
-export type SettlementState =
-  | 'queued'
-  | 'broadcast'
-  | 'included'
-  | 'finalized'
-  | 'reverted'
-  | 'expired'
-  | 'foreign'
-  | 'withdrawn';
+export const SETTLEMENT_STATES = [
+  'queued',
+  'broadcast',
+  'included',
+  'finalized',
+  'reverted',
+  'expired',
+  'foreign',
+  'withdrawn',
+] as const;
+export type SettlementState = (typeof SETTLEMENT_STATES)[number];
 
 /** At which certainty success is told. */
 export type Finality = 'included' | 'finalized';

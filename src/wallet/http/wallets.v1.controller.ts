@@ -126,7 +126,7 @@ export class WalletsV1Controller {
     @CurrentSession() session: Session,
     @Query('limit') limit?: string,
   ): Promise<Answer> {
-    const asked = checked(HistoryInput, limit === undefined ? {} : { limit: Number(limit) });
+    const asked = checked(HistoryInput, limit === undefined ? {} : { limit: numberIn(limit) });
     return this.walletTools.of(session).history(asked);
   }
 
@@ -143,4 +143,9 @@ function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new WalletError('invalid_request', z.prettifyError(parsed.error));
+}
+
+/** A number as it is written; any other text is none. */
+function numberIn(text: string): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../platform/http/openapi.js';
+import { CAIP2_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { AskView } from '../asks/ask-view.js';
 import { PolicyText } from '../rules/policy.js';
 import {
@@ -121,7 +122,7 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
           'eth_call',
         ],
       },
-      caip2: { ...text, description: 'For all but the two that sign without sending.' },
+      caip2: { ...CAIP2_SCHEMA, description: 'For all but the two that sign without sending.' },
       params: {
         anyOf: [
           { type: 'object', additionalProperties: true },

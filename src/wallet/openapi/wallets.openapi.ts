@@ -157,7 +157,14 @@ export const WALLET_PATHS: OpenApiPart['paths'] = {
   },
   '/v1/wallets/me/payments/{intentId}': {
     get: operation('walletPayment', 'What became of a purchase.', TOKEN, {
-      parameters: [{ name: 'intentId', in: 'path', required: true, schema: text }],
+      parameters: [
+        {
+          name: 'intentId',
+          in: 'path',
+          required: true,
+          schema: { ...text, pattern: '^[A-Za-z0-9_.:-]{1,128}$' },
+        },
+      ],
       answer: jsonAnswer('As the purchase was answered.', 'WalletPayment'),
       more: NOT_FOUND,
     }),

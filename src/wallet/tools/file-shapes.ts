@@ -13,9 +13,9 @@ const GIGABYTE = 1_073_741_824;
 
 export const fileName = z
   .string()
-  .min(1)
-  .max(128)
-  .refine((text) => !/[\p{Cc}\p{Cs}/\\"]/u.test(text) && !/^\.{1,2}$/.test(text), NAME)
+  .max(128, NAME)
+  .regex(/^[^/\\"]+$/, NAME)
+  .refine((text) => !/[\p{Cc}\p{Cs}]/u.test(text) && !/^\.{1,2}$/.test(text), NAME)
   .describe('Of the file, such as "report.md"; without / \\ and "');
 const contentType = z
   .string()
