@@ -13,20 +13,33 @@ export interface BlockHeader {
   readonly gasLimit: bigint;
 }
 
-/** Reads a block as nodes give it; `undefined` for `null`, and for a block still without a hash. */
+/**
+ * Reads a block as nodes give it; `undefined` for `null`, for a block still without a hash, and for one with a field that
+ * is no quantity: a node that answers so has not answered.
+ */
 export function readBlockHeader(value: unknown): BlockHeader | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const block = value as Readonly<Record<string, unknown>>;
-  const { number, hash, parentHash, timestamp, baseFeePerGas, gasLimit } = block;
-  if (!isHex(number) || !isHex(hash) || !isHex(timestamp)) return undefined;
+  const { hash, parentHash } = block;
+  const number = readQuantity(block['number']);
+  const timestamp = readCount(block['timestamp']);
+  const baseFeePerGas = readOptional(block['baseFeePerGas']);
+  const gasLimit = readOptional(block['gasLimit']);
+  if (number === undefined || timestamp === undefined || !isHex(hash)) return undefined;
+  if (baseFeePerGas === 'malformed' || gasLimit === 'malformed') return undefined;
   return {
-    number: BigInt(number),
+    number,
     hash: hash.toLowerCase() as Hex,
     ...(isHex(parentHash) && { parentHash: parentHash.toLowerCase() as Hex }),
-    timestamp: Number(timestamp),
-    baseFeePerGas: isHex(baseFeePerGas) ? BigInt(baseFeePerGas) : undefined,
-    gasLimit: isHex(gasLimit) ? BigInt(gasLimit) : 0n,
+    timestamp,
+    baseFeePerGas,
+    gasLimit: gasLimit ?? 0n,
   };
+}
+
+function readOptional(value: unknown): bigint | undefined | 'malformed' {
+  if (value === undefined || value === null) return undefined;
+  return readQuantity(value) ?? 'malformed';
 }
 
 /**
@@ -37,11 +50,23 @@ export function isSameBlock(a: BlockHeader, b: BlockHeader): boolean {
   return a.hash === b.hash && a.number === b.number && a.timestamp === b.timestamp;
 }
 
+/** The hex digits of the largest word, and their prefix. */
+const QUANTITY_MAX_CHARACTERS = 66;
+
+/** A number as JSON-RPC writes it, of 256 bits at most. */
 export function readQuantity(value: unknown): bigint | undefined {
-  return isHex(value) && value.length > 2 ? BigInt(value) : undefined;
+  if (!isHex(value) || value.length <= 2 || value.length > QUANTITY_MAX_CHARACTERS)
+    return undefined;
+  return BigInt(value);
 }
 
-/** A number as JSON-RPC writes it. */
+/** A number as JSON-RPC writes it, small enough to be counted with. */
+export function readCount(value: unknown): number | undefined {
+  const count = readQuantity(value);
+  return count === undefined || count > BigInt(Number.MAX_SAFE_INTEGER) ? undefined : Number(count);
+}
+
+/** Writes a number as JSON-RPC does. */
 export function quantity(value: bigint | number): Hex {
   return `0x${value.toString(16)}`;
 }

@@ -10,7 +10,7 @@ import {
   type Settlement,
 } from '../../protocol/evm/chain-reader.js';
 import type { SchemeContracts } from '../../protocol/evm/contracts.js';
-import { type BlockHeader, quantity, readBlockHeader, readQuantity } from './block.js';
+import { type BlockHeader, quantity, readBlockHeader, readCount, readQuantity } from './block.js';
 import { CallRunner } from './call-runner.js';
 import type {
   BlockPoint,
@@ -84,14 +84,22 @@ export class ChainView implements ChainQueries {
   }
 
   async #block(name: string): Promise<BlockHeader | undefined> {
-    const header = readBlockHeader(await this.#read('eth_getBlockByNumber', [name, false]));
+    const value = await this.#read('eth_getBlockByNumber', [name, false]);
+    const header = this.#header(value);
     if (header !== undefined) noteBlock(this.health, header);
+    return header;
+  }
+
+  /** A malformed block must not pass for one that the node does not have. */
+  #header(value: unknown): BlockHeader | undefined {
+    const header = readBlockHeader(value);
+    if (header === undefined && value !== null) throw this.#unavailable('block');
     return header;
   }
 
   async fullBlock(number: bigint): Promise<FullBlock | undefined> {
     const value = await this.#read('eth_getBlockByNumber', [quantity(number), true]);
-    const header = readBlockHeader(value);
+    const header = this.#header(value);
     if (header === undefined) return undefined;
     if (header.number !== number) throw this.#unavailable('full block');
     const { transactions } = value as { readonly transactions?: unknown };
@@ -135,7 +143,10 @@ export class ChainView implements ChainQueries {
   // ---------------------------------------------------------------- accounts
 
   async transactionCount(address: Address, at: BlockPoint | 'pending'): Promise<number> {
-    return Number(await this.#quantity('eth_getTransactionCount', [address, pointOf(at)]));
+    const method = 'eth_getTransactionCount';
+    const count = readCount(await this.#read(method, [address, pointOf(at)]));
+    if (count === undefined) throw this.#unavailable(method);
+    return count;
   }
 
   balance(address: Address, at: BlockPoint = 'latest'): Promise<bigint> {
@@ -270,7 +281,7 @@ function abilityFor(
     case 'eth_getTransactionReceipt':
       return 'receipts';
     case 'eth_getBlockByNumber':
-      return isHex(first) && point === false && BigInt(first) <= (shown?.number ?? -1n)
+      return point === false && (readQuantity(first) ?? Infinity) <= (shown?.number ?? -1n)
         ? 'blocks'
         : undefined;
     case 'eth_getTransactionCount':
@@ -290,13 +301,12 @@ function readTransaction(value: unknown): TransactionCall | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { hash, from, to, input, ...more } = value as Readonly<Record<string, unknown>>;
   if (!isHex(hash)) return undefined;
-  const accountNonce = readQuantity(more['nonce']);
   return {
     hash: hash.toLowerCase() as Hex,
     from: readAddress(from),
     to: readAddress(to) ?? null,
     input: isHex(input) ? input : '0x',
-    accountNonce: accountNonce === undefined ? undefined : Number(accountNonce),
+    accountNonce: readCount(more['nonce']),
     valueWei: readQuantity(more['value']) ?? 0n,
   };
 }
