@@ -1,3 +1,4 @@
+import { numberToHex, zeroHash } from 'viem';
 import {
   type ContractName,
   contractsOf,
@@ -6,10 +7,14 @@ import {
 } from '../../protocol/evm/contracts.js';
 import { readBlockHeader, readQuantity } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
-import { type EndpointHealth, noteAnswer, noteFailure } from './endpoint-health.js';
+import { type EndpointHealth, noteAnswer, noteFailure, noteOutcome } from './endpoint-health.js';
+import type { Ability } from './refusals.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
+import { IDENTITY_PRECOMPILE } from './simulation-support.js';
 
 const PROBE_TIMEOUT_MS = 3000;
+/** After so long it is asked here: who is asked for payments proves more. */
+const UNASKED_MS = 5000;
 /** JSON-RPC 2.0 §5.1. */
 const METHOD_NOT_FOUND = -32_601;
 /**
@@ -18,7 +23,8 @@ const METHOD_NOT_FOUND = -32_601;
  */
 const REFUSALS_WITHOUT_LOGS = 3;
 
-type Ask = (method: string, params: readonly unknown[]) => Promise<RpcOutcome>;
+type Question = readonly [method: string, params: readonly unknown[]];
+type Ask = (...question: Question) => Promise<RpcOutcome>;
 type Codes = readonly (readonly [ContractName, RpcOutcome])[];
 
 /** Finds out what endpoints of one chain can do, and which contracts are on that chain. */
@@ -55,6 +61,15 @@ export class EndpointProbe {
     this.#noteContracts(contracts);
     health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
     this.#noteLogs(health, logs);
+    await this.#askAgain(health, ask);
+  }
+
+  /** What it could not answer, and nobody asks for as long as nothing is settled. */
+  async #askAgain(health: EndpointHealth, ask: Ask): Promise<void> {
+    for (const ability of health.refusals.unaskedFor(UNASKED_MS)) {
+      const question = questionFor(ability, health);
+      if (question !== undefined) noteOutcome(health, ability, await ask(...question));
+    }
   }
 
   noteChain(health: EndpointHealth, isRightChain: boolean): void {
@@ -118,4 +133,18 @@ export class EndpointProbe {
 function answered(outcome: RpcOutcome, isGood: (value: unknown) => boolean): boolean | undefined {
   if (outcome.kind === 'silent') return undefined;
   return outcome.kind === 'result' && isGood(outcome.value);
+}
+
+/** What an endpoint can answer that has the ability, by a block that it has shown itself. */
+function questionFor(ability: Ability, { shown }: EndpointHealth): Question | undefined {
+  switch (ability) {
+    case 'receipts':
+      return ['eth_getTransactionReceipt', [zeroHash]];
+    case 'calls':
+      return ['eth_call', [{ to: IDENTITY_PRECOMPILE, data: '0x' }, 'latest']];
+    case 'blocks':
+      return shown && ['eth_getBlockByNumber', [numberToHex(shown.number), false]];
+    case 'state':
+      return shown && ['eth_getBalance', [MULTICALL3, { blockHash: shown.hash }]];
+  }
 }

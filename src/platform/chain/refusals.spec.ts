@@ -82,6 +82,26 @@ describe('an endpoint without receipts', () => {
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
 
+  it('is asked again by the probe where nobody else asks, and is a witness again when it answers', async () => {
+    const { chain, askFor, answersReceipts } = await two();
+    const refusals = chain.endpoints[1]?.refusals;
+    answersReceipts(INDEXING);
+    await askFor(5);
+    // While it is asked for payments the probe proves nothing.
+    answersReceipts(undefined);
+    await chain.probe();
+    expect(refusals?.proved).toEqual(['receipts']);
+    answersReceipts(INDEXING);
+    now += 6000;
+    await chain.probe();
+    expect(refusals?.proved).toEqual(['receipts']);
+    answersReceipts(undefined);
+    now += 6000;
+    await chain.probe();
+    expect(refusals?.proved).toEqual([]);
+    expect(told.at(-1)).toBe('56-1 answers_again receipts');
+  });
+
   it.each<[string, RpcOutcome, boolean]>([
     ['is slow', SILENT, true],
     ['is asked too often', RATE_LIMITED, true],

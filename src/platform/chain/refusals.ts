@@ -23,16 +23,23 @@ interface Run {
  */
 export class Refusals {
   readonly #runs = new Map<Ability, Run>();
-  readonly #proved = new Set<Ability>();
+  /** What is proved, and when it was refused last (milliseconds of `performance.now`). */
+  readonly #proved = new Map<Ability, number>();
 
   constructor(private readonly onChange: (ability: Ability, isAnswered: boolean) => void) {}
 
   get proved(): readonly Ability[] {
-    return [...this.#proved];
+    return [...this.#proved.keys()];
   }
 
   has(ability: Ability): boolean {
     return this.#proved.has(ability);
+  }
+
+  /** What is proved, and was asked of it no more for so many milliseconds. */
+  unaskedFor(ms: number): readonly Ability[] {
+    const now = performance.now();
+    return this.proved.filter((ability) => now - (this.#proved.get(ability) ?? now) >= ms);
   }
 
   /** @param head - the number of the newest block it has shown. */
@@ -41,10 +48,11 @@ export class Refusals {
     const run = this.#runs.get(ability) ?? { count: 0, since: now, head };
     this.#runs.set(ability, run);
     run.count += 1;
+    const isKnown = this.#proved.has(ability);
     const isProof = run.count >= REFUSALS && now - run.since >= PERIOD_MS && head > run.head;
-    if (!isProof || this.#proved.has(ability)) return;
-    this.#proved.add(ability);
-    this.onChange(ability, false);
+    if (!isProof && !isKnown) return;
+    this.#proved.set(ability, now);
+    if (!isKnown) this.onChange(ability, false);
   }
 
   answered(ability: Ability): void {
