@@ -10,6 +10,7 @@ import { ofCluster } from './faults/of-cluster.js';
 import { budget } from './faults/of-money.js';
 import { ofQueue } from './faults/of-queue.js';
 import { ofSentinels } from './faults/of-sentinels.js';
+import { ofSlowBlocks } from './faults/of-slow-blocks.js';
 import { drawOne, faultsOf } from './history/faults.js';
 import { History } from './history/history.js';
 import { playHistoryEnd, playHistoryRun } from './history/run.js';
@@ -23,7 +24,7 @@ import { lanesRunLow } from './treasury.js';
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
  *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--treasury]
+ *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--treasury] [--slow-blocks]
  *
  * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
  * and what sellers are told is compared as well.
@@ -34,6 +35,7 @@ import { lanesRunLow } from './treasury.js';
  *
  * With `--treasury` an account refills the lanes, which run low in each run besides.
  *
+ * With `--slow-blocks` a block comes every six seconds, and one of two nodes lies about what the next ones hold.
  *
  * With `--queue-redis` the queues have a Redis of their own, which is killed, frozen, emptied or restored in each run
  * besides.
@@ -58,6 +60,7 @@ const { values } = parseArgs({
     cluster: { type: 'boolean', default: false },
     'queue-redis': { type: 'boolean', default: false },
     treasury: { type: 'boolean', default: false },
+    'slow-blocks': { type: 'boolean', default: false },
   },
 });
 
@@ -80,9 +83,9 @@ type News =
 
 const CACHE = join('node_modules', '.cache');
 /** What this deployment has besides. */
-const PARTS = (['history', 'sentinel', 'cluster', 'queue-redis', 'treasury'] as const).filter(
-  (part) => values[part],
-);
+const PARTS = (
+  ['history', 'sentinel', 'cluster', 'queue-redis', 'treasury', 'slow-blocks'] as const
+).filter((part) => values[part]);
 const MODE = ['chaos', ...PARTS].join('-').replace(' ', '-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
 const JOBS_PATIENCE_MS = 90_000;
@@ -104,6 +107,7 @@ function drawOthers(stage: Stage, random: SeededRandom, run: number): readonly F
   const draw = (): readonly Fault[] => {
     if (sentinel) return ofSentinels(random);
     if (cluster) return ofCluster(random);
+    if (values['slow-blocks']) return ofSlowBlocks(random);
     return history ? faultsOf(stage, random, run) : anyOf(stage, random);
   };
   if (fault === undefined) return draw();
@@ -192,6 +196,7 @@ async function build(seed: number): Promise<Stage> {
     redis: values.sentinel ? 'sentinel' : values.cluster ? 'cluster' : undefined,
     queue: values['queue-redis'] ? await QueueRedis.start() : undefined,
     hasTreasury: values.treasury,
+    hasSlowBlocks: values['slow-blocks'],
     ...(history !== undefined && { history }),
   });
   try {

@@ -46,7 +46,8 @@ export const LIES = [
   /** Failed executions are told in words of another client, without data. */
   'halts',
 ] as const;
-export type Lie = (typeof LIES)[number];
+/** The last is of slow blocks alone: the head leaps, and what reverted succeeded. */
+export type Lie = (typeof LIES)[number] | 'success_ahead';
 
 export interface RpcCall {
   readonly id: number;
@@ -137,6 +138,10 @@ export async function tellLie(
       return isBlock(call, 'latest') && isObject(result) ? said(await nowhere(node)) : reply;
     case 'head_leaps':
       return method === 'eth_getBlockByNumber' ? said(await leapt(call, result, node)) : reply;
+    case 'success_ahead': {
+      const part = method === 'eth_getBlockByNumber' ? 'head_leaps' : 'receipt_success';
+      return tellLie({ about: part, call, reply }, node, forge);
+    }
     case 'receipts_refused':
       return method === 'eth_getTransactionReceipt'
         ? refused(-32_000, 'transaction indexing is in progress')

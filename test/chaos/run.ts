@@ -30,6 +30,8 @@ export interface Played {
 
 /** Longer than the grace of a sale: what a lost ledger leaves open is sold to the first after it. */
 const PATIENCE_MS = 80_000;
+/** What takes so many blocks more takes no time where they come four times a second. */
+const PATIENCE_BLOCKS = 10;
 /**
  * What an operator took out is put back by then. A lane without its key sends nothing: where a lie has left a gap
  * in its nonces as well, what it has on its way ends with its key, or with its deadline.
@@ -75,13 +77,13 @@ export async function playRun(
   }
   stage.pool.watchFor(deals.flatMap((deal) => deal.payments));
   // A node that lags must not be so far behind that it has not seen the payers' money.
-  await stage.blocks.pass(LAG_MOST_BLOCKS + 1);
+  if (!stage.hasSlowBlocks) await stage.blocks.pass(LAG_MOST_BLOCKS + 1);
   const purse = new Purse(stage);
   await purse.begin();
   const treasury = stage.hasTreasury ? new TreasuryPurse(stage) : undefined;
   await treasury?.begin();
   const watch = new Watch(stage);
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + PATIENCE_MS + PATIENCE_BLOCKS * stage.blockTimeMs;
   const playing = Promise.all(deals.map((deal) => play(stage, random, deal, deadline)));
   const happening = Promise.all(faults.map((fault) => fault.run(stage, random)));
   await Promise.all([

@@ -9,6 +9,7 @@ import { newAccount } from '../support/payments.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { World } from '../support/world.js';
 import { BlockMaker } from './block-maker.js';
+import { delay } from './client.js';
 import { Fleet } from './fleet.js';
 import type { History } from './history/history.js';
 import { type Hostile, makeFatToken, makeHostileTokens } from './hostile.js';
@@ -21,6 +22,13 @@ import { type FundedWallet, fundedWallets } from './wallets.js';
 
 /** Finality, two blocks on, comes soon. */
 const BLOCK_TIME_MS = 250;
+/**
+ * Longer than the four seconds after which a node of a fast chain that shows no new block counts as stuck; with twelve,
+ * as Ethereum has them, a run would take twice as long.
+ */
+export const SLOW_BLOCK_TIME_MS = 6000;
+/** The service measures over sixteen blocks how far they are apart, each ten seconds. */
+const MEASURED_BLOCKS = 18;
 const STRAY_CHAIN_ID = 4242;
 const LANE_WEI = 10n ** 21n;
 const PAYERS = 16;
@@ -47,6 +55,8 @@ interface StageOptions {
   readonly history?: History;
   /** Redis is a primary and two replicas behind three Sentinels, or a Cluster; one server without it. */
   readonly redis?: 'sentinel' | 'cluster' | undefined;
+  /** Blocks come every six seconds. */
+  readonly hasSlowBlocks?: boolean;
   /** Of the queues alone. */
   readonly queue?: QueueRedis | undefined;
   /** Of the ledger; one without it. */
@@ -90,6 +100,8 @@ export class Stage {
     readonly queue: QueueRedis | undefined,
     lanes: readonly SandboxAccount[],
     readonly hasTreasury: boolean,
+    /** Between two blocks. */
+    readonly blockTimeMs: number,
   ) {
     this.signers = lanes.map(({ address }) => address);
     this.signerKeys = lanes.map(({ key }) => key);
@@ -102,6 +114,7 @@ export class Stage {
     redis,
     queue,
     hasTreasury = false,
+    hasSlowBlocks = false,
   }: StageOptions = {}): Promise<Stage> {
     const [world, stray, group] = await Promise.all([
       World.start(),
@@ -121,7 +134,9 @@ export class Stage {
     const wallets = await fundedWallets(world, WALLETS);
     const network = `eip155:${world.chainId}`;
     const assets = [world.usd, world.coin, fat].map((asset) => `${network}/${asset}`);
-    const blocks = await BlockMaker.start(world.client, BLOCK_TIME_MS);
+    const blockTimeMs = hasSlowBlocks ? SLOW_BLOCK_TIME_MS : BLOCK_TIME_MS;
+    const blocks = await BlockMaker.start(world.client, blockTimeMs);
+    const measured = hasSlowBlocks ? delay(MEASURED_BLOCKS * blockTimeMs) : undefined;
     const pool = new Pool();
     const steps = new StepCatalogue();
     const fleet = new Fleet(
@@ -135,7 +150,7 @@ export class Stage {
         main,
         settings: {
           SIGNER_KEYS: lanes.map(({ key }) => key).join(','),
-          SETTLE_WAIT_MS: '5000',
+          SETTLE_WAIT_MS: hasSlowBlocks ? '10000' : '5000',
           MAX_GAS_PER_SETTLE: String(GAS_MOST),
           BATCH_SAFE_ASSETS: assets.join(','),
           ...approvalSettings(world.chainId),
@@ -169,6 +184,7 @@ export class Stage {
       queue,
       lanes,
       hasTreasury,
+      blockTimeMs,
     );
     const started = await Promise.allSettled([
       fleet.add('worker-1', 'worker'),
@@ -185,6 +201,7 @@ export class Stage {
       throw failed.reason;
     }
     await history?.begin(stage);
+    await measured;
     return stage;
   }
 
@@ -214,6 +231,10 @@ export class Stage {
   /** Where requests go; a process that is down is asked too. */
   urls(): readonly string[] {
     return this.fleet.of('api').map(({ url }) => url);
+  }
+
+  get hasSlowBlocks(): boolean {
+    return this.blockTimeMs === SLOW_BLOCK_TIME_MS;
   }
 
   /** The Redis of the deployment dies, and one that missed the newest writes takes its place. */
