@@ -32,6 +32,7 @@ describeSettlementStore('RedisSettlementStore with an outbox', async () => {
     finalize: (ref) => inner.finalize(ref),
     revert: (ref) => inner.revert(ref),
     refuse: (ref, reason) => inner.refuse(ref, reason),
+    holdPlace: (ref, ms) => inner.holdPlace(ref, ms),
     goBackBeforeSale: async (ref, agoMs) => {
       gone.add(ref.id);
       await inner.goBackBeforeSale(ref, agoMs);

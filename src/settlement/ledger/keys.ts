@@ -24,7 +24,8 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `o:<payer>` `…:o:0xb2…` | string | while it is in flight | the authorization whose payer's own transaction comes first: one at a time |
  * | `funded` | hash | always | payers that were sent native coins: `<nonce of the transaction they are for>:sent` or `:done` |
  * | `v:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation, approvals of it that came to nothing, and coins that it wasted |
- * | `b:<authorization id>` | string | 1 hour | how long it had a place while its payer's own transaction was awaited, ms |
+ * | `b:<payer>` | string | 1 hour | how long it had places that came to nothing, while its own transaction was awaited, ms |
+ * | `b:<authorization id>` | string | 1 hour | a minute, likewise: this signed payment has no place again |
  * | `x:<hash>` `…:x:0x5f…` | string | `RETENTION_DAYS` | ids carried by a transaction |
  * | `c:<hash>:<log>` | string | `TOMBSTONE_DAYS` | the settlement a log of a foreign transaction was credited to |
  * | `live` | zset | always | unfinished settlements by claim time |
@@ -35,7 +36,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `payees` | zset | while not empty | payees with ready work, by turn |
  * | `turn` | string | always | the newest turn |
  * | `ready:<payTo>` `…:ready:0xc3…` | zset | while not empty | ready settlements by deadline |
- * | `own:payees`, `own:ready:<asset>` | zset | while not empty | likewise those that wait for a place to be prepared: assets by turn, settlements by deadline |
+ * | `own:payees`, `own:ready:<asset>` | zset | while not empty | likewise those that wait for a place to be prepared: assets by turn, settlements by the time they were claimed, ms |
  * | `load` | hash | always | queued settlements by payee, those with an approval as `own:<asset>` |
  * | `newest` | zset | always | the 500 settlements claimed last, by claim time |
  * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |

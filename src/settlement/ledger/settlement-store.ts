@@ -53,7 +53,7 @@ export type ClaimResult =
   | { readonly kind: 'claimed'; readonly id: string; readonly queued: number }
   /**
    * - `known`: the authorization has a live claim, or one that was sold or paid.
-   * - `had_its_place`: the payer's own transaction was waited for before, and did not come: see `PLACE_MS`.
+   * - `had_its_place`: own transactions of the payer were waited for before, and did not come: see `PLACE_MS`.
    */
   | { readonly kind: 'known' | 'in_flight_changed' | 'permit_in_flight' | 'had_its_place' }
   | { readonly kind: 'queue_full'; readonly queued: number };

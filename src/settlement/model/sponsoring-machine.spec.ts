@@ -102,13 +102,14 @@ describe('the table of approvals that the operator pays for', () => {
     expect(lua).toContain('BLAMELESS = { no_gas = true, budget_exhausted = true }');
   });
 
-  it('leaves a place for another asset, however many payers ask for one', () => {
-    const held = [0, 0];
+  it('leaves places for six more assets, however many payers ask for one', () => {
+    const held: number[] = [];
     const free = (): number => PLACES - held.reduce((sum, n) => sum + n, 0);
-    while (mayHavePlace(held[0] ?? 0, free())) held[0] = (held[0] ?? 0) + 1;
-    expect(held[0]).toBe(PLACES / 2);
-    while (mayHavePlace(held[1] ?? 0, free())) held[1] = (held[1] ?? 0) + 1;
-    expect(held[1]).toBe(PLACES / 4);
-    expect(mayHavePlace(0, free())).toBe(true);
+    while (mayHavePlace(0, free())) {
+      let own = 0;
+      while (mayHavePlace(own, free() - own)) own += 1;
+      held.push(own);
+    }
+    expect(held).toEqual([32, 16, 8, 4, 2, 1, 1]);
   });
 });

@@ -26,8 +26,8 @@ export type SponsoringEvent =
  * What an end leaves behind.
  *
  * - `payer`: it counts against the payer, who is suspended after three within ten minutes.
- * - `time`: the time that it had a place is counted: a signed payment has {@link PLACE_MS} of it in all.
- * - `payment`: the signed payment has no place again.
+ * - `time`: how long it had a place is counted for its payer, who has {@link PLACE_MS} of that an hour, whatever it signs.
+ * - `payment`: likewise, and the signed payment has no place again.
  */
 type SponsoringMark = 'payer' | 'time' | 'payment';
 
@@ -36,7 +36,10 @@ interface SponsoringCell {
   readonly marks: readonly SponsoringMark[];
 }
 
-/** How long one signed payment may have a place in all. Who waits for longer has a transaction that nobody mines. */
+/**
+ * How long a payment may have a place, and a payer in all where its places come to nothing. Who waits for longer has a
+ * transaction that nobody mines.
+ */
 export const PLACE_MS = 60_000;
 
 /** Refusals for what the operator is short of. Nothing of the payer's has failed. */
@@ -149,8 +152,9 @@ export interface PlacesInUse {
 export const ALL_PLACES: PlacesInUse = { free: PLACES, held: new Map() };
 
 /**
- * Whether another payment of an asset may have a place: one asset alone gets half of them, two get a third each.
- * So there is always room for another one. A payer has one payment at a time.
+ * Whether another payment of an asset may have a place: one asset alone gets half of them, and each that comes later
+ * half of what is left. So there is room for seven, of which the last two have one place each. A payer has one
+ * payment at a time.
  */
 export function mayHavePlace(held: number, free: number): boolean {
   return held < free;

@@ -4,7 +4,7 @@ import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { epochKey, recordKey } from '../../../src/settlement/ledger/keys.js';
+import { epochKey, laneKey, recordKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
 import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
@@ -33,6 +33,8 @@ export const NO_BUDGET = {
 /** What lanes do to a real ledger, without a chain. */
 export class LedgerWorld {
   #lanes = 0;
+  /** Lanes in whose places payments are. */
+  readonly #held = new Map<string, HeldLane>();
   readonly #bound = new Map<string, { readonly held: HeldLane; readonly nonce: number }>();
 
   private constructor(
@@ -127,9 +129,20 @@ export class LedgerWorld {
   }
 
   async refuse({ id }: ClaimRef, reason: Parameters<StoreWorld['refuse']>[1]): Promise<void> {
+    const held = this.#held.get(id) ?? (await this.#takeAlone(id));
+    await this.lanes.refuse(held, [{ id, reason }]);
+  }
+
+  async holdPlace({ id }: ClaimRef, ms: number): Promise<void> {
+    const held = await this.#takeAlone(id);
+    this.#held.set(id, held);
+    await this.redis.zincrby(`${laneKey(CHAIN_ID, held.lane)}:work`, -ms, id);
+  }
+
+  async #takeAlone(id: string): Promise<HeldLane> {
     const held = await this.lane('worker');
     await this.take(held, id);
-    await this.lanes.refuse(held, [{ id, reason }]);
+    return held;
   }
 
   /** As if a replica had been promoted that had not heard of this sale. */
@@ -162,6 +175,7 @@ export class LedgerWorld {
       finalize: (ref) => this.end(ref, 'finalized'),
       revert: (ref) => this.end(ref, 'reverted'),
       refuse: (ref, reason) => this.refuse(ref, reason),
+      holdPlace: (ref, ms) => this.holdPlace(ref, ms),
       goBackBeforeSale: (ref, agoMs) => this.goBackBeforeSale(ref, agoMs),
     };
   }

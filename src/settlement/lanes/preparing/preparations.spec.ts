@@ -11,6 +11,7 @@ import {
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { PayerTransaction } from '../../../protocol/evm/payer-transaction.js';
+import { PLACE_MS } from '../../model/sponsoring-machine.js';
 import type { PreparationLook } from '../ports.js';
 
 const RAW = `0x02${'a9'.repeat(20)}`;
@@ -296,13 +297,27 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     await run(lane, 10);
     expect(stages('other', 'plain')).toEqual(['work', 'attempt']);
     // Places are handed on when they are given up, and who held one for nothing is known.
-    await lane.clock.pass(60_000);
+    await lane.clock.pass(PLACE_MS);
     await block();
     await run(lane, 10);
     expect(placed.map((_, n) => stages(`s${n + 1}`)[0]).filter((s) => s === 'work')).toHaveLength(
       32,
     );
     expect(lane.store.reverts.size).toBe(33);
+  });
+
+  it('hands a place on in the order of arrival when its requester waits no more', async () => {
+    payer = { ...payer, balanceWei: COST };
+    for (let n = 1; n <= 65; n += 1) await claim(`s${n}`, ofPayer(n, ASSETS[0]));
+    await run(lane, 10);
+    const inPlaces = (): number[] =>
+      Array.from({ length: 65 }, (_, n) => n + 1).filter((n) => stages(`s${n}`)[0] === 'work');
+    const first = inPlaces();
+    await lane.clock.pass(PLACE_MS / 3);
+    for (const n of first) lane.store.claims.withdraw(`s${n}`);
+    await block();
+    await run(lane, 10);
+    expect([first.at(-1), inPlaces()]).toEqual([32, first.map((n) => n + 32)]);
   });
 
   it('suspends a payer that has itself funded three times, and lets each expire', async () => {

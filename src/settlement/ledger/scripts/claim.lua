@@ -38,7 +38,7 @@ if not needs_nothing then
   if record.kind == 'a' and redis.call('EXISTS', own_transaction_key(record.payer)) == 1 then return { 'permit_in_flight' } end
   local most, line, share = tonumber(ARGV[7]), queued, record.pay_to
   if record.kind == 'a' then
-    if tonumber(redis.call('GET', places_key(authorization)) or '0') >= PLACE_MS then return { 'had_its_place' } end
+    if had_its_place(authorization) or had_its_place(record.payer) then return { 'had_its_place' } end
     -- What waits for a place is a line of its own, which its assets share.
     most, line, share = math.ceil(most / 4), redis.call('ZCARD', prefix .. 'sponsored'), OWN .. record.asset
   end

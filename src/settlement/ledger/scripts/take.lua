@@ -1,7 +1,8 @@
 --- @include "lane"
 
 -- Takes ready settlements for a lane: payees in turn, of each the one with the earliest deadline. What only this
--- lane may send and what any lane may are one round.
+-- lane may send and what any lane may are one round. What waits for a place is of one round with them: assets in turn,
+-- of each the one that came first.
 -- KEYS[1] epoch, KEYS[2] lane
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only what names it,
 -- ARGV[5] ms after a ledger went back in which nothing older is taken in any case: what was told withdrawn is
@@ -54,12 +55,12 @@ while count < most and #passed < PASSED_MOST do
   if not served then break end
   local payee, payees = served.payee, served.base .. 'payees'
   local ready = served.base .. 'ready:' .. payee
-  local id, deadline = unpack(redis.call('ZPOPMIN', ready))
+  local id, order = unpack(redis.call('ZPOPMIN', ready))
   local key = id and record_key(id)
   local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again', 'kind', 'approval',
     't_claimed')
   if f and f[1] == 'ready' and awaits and is_before_epoch(tonumber(f[9] or '0')) then
-    passed[#passed + 1] = { payees = payees, payee = payee, ready = ready, deadline = deadline, id = id }
+    passed[#passed + 1] = { payees = payees, payee = payee, ready = ready, order = order, id = id }
   elseif f and f[1] == 'ready' then
     local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, hashes = f[4] or '', kind = f[7],
       approval = f[8], is_popped = true }
@@ -84,7 +85,7 @@ while count < most and #passed < PASSED_MOST do
   end
 end
 for _, one in ipairs(passed) do
-  redis.call('ZADD', one.ready, one.deadline, one.id)
+  redis.call('ZADD', one.ready, one.order, one.id)
   if not redis.call('ZSCORE', one.payees, one.payee) then
     turn = turn + 1
     redis.call('ZADD', one.payees, turn, one.payee)

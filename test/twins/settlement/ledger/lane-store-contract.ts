@@ -620,13 +620,17 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     });
 
     /** A payment that its payer's own transaction comes before. */
-    const aSponsored = (from: Address, asset?: Address): AcceptedPayment =>
+    const aSponsored = (
+      from: Address,
+      asset?: Address,
+      deadline = 4_000_000_000n,
+    ): AcceptedPayment =>
       anAcceptedPayment({
         ...(asset && { asset }),
         authorization: aPermit2Authorization({
           from,
           nonce: BigInt((payments += 1)),
-          deadline: 4_000_000_000n,
+          deadline,
           sponsoredApproval: {
             raw: '0x02',
             hash: hashOf(3),
@@ -668,6 +672,30 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(taken).toHaveLength(2);
       await store.giveBack(held, idsIn(taken));
       expect(idsIn(await store.take(held, 99))).toEqual([...ids].sort());
+    });
+
+    it('gives places of an asset in the order in which payments came, whatever their deadlines', async () => {
+      const asset: Address = `0x${'ac'.repeat(20)}`;
+      const ids: string[] = [];
+      for (const [n, deadline] of [4_000_000_000n, 3_000_000_000n, 3_500_000_000n].entries()) {
+        ids.push(await harness.claim(aSponsored(payerOf(60 + n), asset, deadline)));
+        // The next one comes in another millisecond.
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      await store.ready(CHAIN, [...ids].reverse());
+      const first = await store.take(held, 1);
+      // Who is given back has not lost its turn.
+      await store.giveBack(
+        held,
+        first.map(({ id }) => id),
+      );
+      const taken = [
+        ...first,
+        ...(await store.take(held, 1)),
+        ...(await store.take(held, 1)),
+        ...(await store.take(held, 1)),
+      ];
+      expect(taken.map(({ id }) => id)).toEqual([ids[0], ...ids]);
     });
 
     it('charges a funding to the payee when it is paid, and not before', async () => {

@@ -11,6 +11,12 @@ describeSettlementStore('MemorySettlementStore', () => {
       for (const event of all) store.happens(id, event);
       return Promise.resolve();
     };
+  const held = new Set<string>();
+  const take = (id: string): void => {
+    if (held.has(id)) return;
+    held.add(id);
+    for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+  };
   return Promise.resolve({
     store,
     pass: (ms) => {
@@ -18,7 +24,7 @@ describeSettlementStore('MemorySettlementStore', () => {
       return Promise.resolve();
     },
     broadcast: ({ id }, transaction) => {
-      for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+      take(id);
       store.happens(id, 'allocated', transaction);
       return Promise.resolve();
     },
@@ -27,8 +33,13 @@ describeSettlementStore('MemorySettlementStore', () => {
     finalize: events('finalized_paid'),
     revert: events('finalized_unpaid_reverted'),
     refuse: ({ id }, reason) => {
-      for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+      take(id);
       store.happens(id, 'refused', undefined, reason);
+      return Promise.resolve();
+    },
+    holdPlace: ({ id }, ms) => {
+      take(id);
+      now += ms;
       return Promise.resolve();
     },
     goBackBeforeSale: ({ id }, agoMs) => {

@@ -171,7 +171,7 @@ export class MemorySettlementStore implements SettlementStore {
       if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
         return { kind: 'permit_in_flight' };
       }
-      if (isSponsored && this.#settlements.hadItsPlace(identity)) return { kind: 'had_its_place' };
+      if (isSponsored && this.#settlements.hadItsPlace(claim)) return { kind: 'had_its_place' };
       const most = isSponsored ? sponsoredMost(this.queueMax) : this.queueMax;
       const line = isSponsored ? this.#settlements.sponsored() : queued;
       if (line >= most && !needsNothing) return { kind: 'queue_full', queued: line };

@@ -44,7 +44,7 @@ export type MemoryNews = (id: string, kind: string, transaction?: Hex) => void;
 export class MemorySettlements {
   readonly #records = new Map<string, MemoryRecord>();
   readonly #indexes = new Map<string, Index>();
-  /** How long signed payments had a place, by authorization, ms. */
+  /** How long payers had places that came to nothing, ms; a minute for a signed payment that has none again. */
   readonly #placed = new Map<string, number>();
   /** When the ledger went back last. */
   epochAt = 0;
@@ -82,9 +82,14 @@ export class MemorySettlements {
     );
   }
 
-  /** Whether the payer's own transaction was waited for before, and did not come: see `PLACE_MS`. */
-  hadItsPlace({ authorizationId }: PaymentIdentity): boolean {
-    return (this.#placed.get(authorizationId) ?? 0) >= PLACE_MS;
+  /** Whether own transactions of the payer were waited for before, and did not come: see `PLACE_MS`. */
+  hadItsPlace({ identity, payment }: Pick<Claim, 'identity' | 'payment'>): boolean {
+    const all = [identity.authorizationId, payerOf(payment)];
+    return all.some((who) => (this.#placed.get(who) ?? 0) >= PLACE_MS);
+  }
+
+  #countPlace(who: string, ms: number): void {
+    this.#placed.set(who, (this.#placed.get(who) ?? 0) + ms);
   }
 
   clear(): void {
@@ -143,11 +148,11 @@ export class MemorySettlements {
     if (cell === undefined) return;
     record.approval = cell.next;
     if (event === 'taken') record.placedAt = this.now();
-    const { authorizationId } = record.identity;
-    const hasPlace = record.stage === 'work';
-    const held = hasPlace && cell.marks.includes('time') ? this.now() - record.placedAt : 0;
-    const ms = cell.marks.includes('payment') ? PLACE_MS : held;
-    this.#placed.set(authorizationId, (this.#placed.get(authorizationId) ?? 0) + ms);
+    const { marks } = cell;
+    if (marks.includes('payment')) this.#countPlace(record.identity.authorizationId, PLACE_MS);
+    if (record.stage === 'work' && (marks.includes('payment') || marks.includes('time'))) {
+      this.#countPlace(payerOf(record.payment), this.now() - record.placedAt);
+    }
   }
 
   #conclude(record: MemoryRecord): void {
@@ -267,3 +272,6 @@ export class MemorySettlements {
     this.tell(id, kind, transaction);
   }
 }
+
+const payerOf = ({ chainId, authorization }: AcceptedPayment): string =>
+  `${chainId}:${authorization.from}`;

@@ -13,6 +13,7 @@ import {
   type SettlementStore,
   UNSURE_MS,
 } from '../../../../src/settlement/ledger/settlement-store.js';
+import { PLACE_MS } from '../../../../src/settlement/model/sponsoring-machine.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
@@ -34,6 +35,8 @@ export interface StoreWorld {
   revert(ref: ClaimRef): Promise<void>;
   /** Before anything was signed. */
   refuse(ref: ClaimRef, reason: Reason): Promise<void>;
+  /** A lane has it in a place, since so long ago, and waits for the payer's own transaction. */
+  holdPlace(ref: ClaimRef, ms: number): Promise<void>;
   /** The ledger went back, so many milliseconds ago, and lost that this claim was sold; all else is as much older. */
   goBackBeforeSale(ref: ClaimRef, agoMs?: number): Promise<void>;
 }
@@ -226,6 +229,30 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await claim(aRequester(), made)).kind).toBe('had_its_place');
       const another = ofPayer(2000, anApprovedPayment());
       expect((await claim(aRequester(), another)).kind).toBe('claimed');
+    });
+
+    it('counts how long a payer had a place over all that it signs, also where nobody waits any more', async () => {
+      const sign = (n: number) => ofPayer(n, anApprovedPayment());
+      for (const payer of [2100, 2101]) {
+        for (let times = 0; times < (payer === 2100 ? 3 : 2); times += 1) {
+          const requester = aRequester();
+          const ref = await claimed(requester, sign(payer));
+          await world.holdPlace(ref, PLACE_MS / 3);
+          expect((await store.leave(ref, requester, 'timeout', undefined)).kind).toBe('withdrawn');
+        }
+      }
+      expect((await claim(aRequester(), sign(2100))).kind).toBe('had_its_place');
+      expect((await claim(aRequester(), sign(2101))).kind).toBe('claimed');
+      const direct = ofPayer(2100, anApprovedPayment({}, false));
+      expect((await claim(aRequester(), direct)).kind).toBe('claimed');
+    });
+
+    it('counts the time of a place as well where the approval came to nothing', async () => {
+      const ref = await claimed(aRequester(), ofPayer(2200, anApprovedPayment()));
+      await world.holdPlace(ref, PLACE_MS);
+      await world.refuse(ref, 'erc20_approval_broadcast_failed');
+      const another = ofPayer(2200, anApprovedPayment());
+      expect((await claim(aRequester(), another)).kind).toBe('had_its_place');
     });
 
     it('sells to one: the first that redeems', async () => {

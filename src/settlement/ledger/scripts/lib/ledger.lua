@@ -216,13 +216,17 @@ local function ready_base(r)
 end
 
 -- What waits for a place, because the operator pays for the approval that comes first, is not among the payments
--- that can be sent: assets take turns there, as payees do elsewhere.
+-- that can be sent: assets take turns there, as payees do elsewhere. Of one asset who came first is first: a deadline
+-- is the payer's choice.
 local OWN = 'own:'
 
 local function enter_ready(r)
-  local base, group = ready_base(r), r.pay_to
-  if r.kind == 'a' and r.hashes == '' then base, group = base .. OWN, r.asset end
-  redis.call('ZADD', base .. 'ready:' .. group, r.deadline, r.id)
+  local base, group, order = ready_base(r), r.pay_to, r.deadline
+  if r.kind == 'a' and r.hashes == '' then
+    base, group = base .. OWN, r.asset
+    order = r.claimed_at or redis.call('HGET', r.redis_key, 't_claimed')
+  end
+  redis.call('ZADD', base .. 'ready:' .. group, order, r.id)
   -- A group that is not waiting yet comes behind all that are.
   local groups = base .. 'payees'
   if not redis.call('ZSCORE', groups, group) then
@@ -308,9 +312,19 @@ local function blame(payer)
   redis.call('EXPIRE', prefix .. 'v:' .. payer, TEN_MINUTES)
 end
 
--- How long a signed payment had a place, ms.
-local function places_key(authorization)
-  return prefix .. 'b:' .. authorization
+-- How long a payer had places that came to nothing, ms; of a signed payment all of it, once it may have none again.
+local function places_key(who)
+  return prefix .. 'b:' .. who
+end
+
+local function count_place(who, ms)
+  redis.call('INCRBY', places_key(who), string.format('%.0f', ms))
+  redis.call('EXPIRE', places_key(who), HOUR)
+end
+
+-- Whether a payer or a signed payment has no place again for now.
+local function had_its_place(who)
+  return tonumber(redis.call('GET', places_key(who)) or '0') >= PLACE_MS
 end
 
 -- Moves the approval that comes before a payment to its next state, and notes what its end leaves behind.
@@ -324,10 +338,9 @@ local function sponsor(r, event)
     if name == 'payer' then
       blame(r.payer)
     else
+      if name == 'payment' then count_place(r.auth, PLACE_MS) end
       local since = r.lane ~= '' and redis.call('ZSCORE', prefix .. 'l:' .. r.lane .. ':work', r.id)
-      local ms = name == 'payment' and PLACE_MS or (since and now() - tonumber(since) or 0)
-      redis.call('INCRBY', places_key(r.auth), string.format('%.0f', math.max(0, ms)))
-      redis.call('EXPIRE', places_key(r.auth), HOUR)
+      if since then count_place(r.payer, math.max(0, now() - tonumber(since))) end
     end
   end
   r.approval = to
