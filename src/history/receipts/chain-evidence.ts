@@ -30,6 +30,7 @@ export class ChainEvidence implements EvidenceFinder {
     if (chain === undefined) throw new ChainUnavailableError(chainId, 'receipt');
     const receipt = await chain.agree({
       what: 'receipt of a settlement',
+      ability: 'receipts',
       read: async (view) => {
         const found = await view.receipt(transaction);
         if (found === undefined) throw new ChainUnavailableError(chainId, 'receipt');

@@ -6,6 +6,7 @@ import {
 import type { ChainView } from './chain-view.js';
 import { type EndpointHealth, isPresent } from './endpoint-health.js';
 import { attempt } from './hedge.js';
+import type { Ability } from './refusals.js';
 
 /** What one endpoint said of a fact. */
 export interface Claim<T> {
@@ -23,6 +24,8 @@ export interface Claim<T> {
 export interface Question<T> {
   /** For alerts and metrics: a few fixed words, nothing from outside. */
   readonly what: string;
+  /** What an endpoint has to be able to answer for it. */
+  readonly ability?: Ability;
   /** Throws {@link ChainUnavailableError} where the endpoint cannot say it now. */
   readonly read: (view: ChainView) => Promise<Claim<T>>;
   /** What one endpoint has said already. */
@@ -55,7 +58,7 @@ interface Said<T> {
  * @throws EndpointsDisagreeError when no two say the same.
  */
 export async function agree<T>(panel: Panel, question: Question<T>): Promise<T> {
-  const asked = presentAmong(panel.views);
+  const asked = ableAmong(presentAmong(panel.views), question);
   const said: Said<T>[] = question.known === undefined ? [] : [question.known];
   const waiting = asked.filter(({ health }) => health !== question.known?.view.health);
   /** What one has proved that it cannot answer it does not witness. */
@@ -102,6 +105,19 @@ export async function eachAnswer<T>(
 function presentAmong(views: readonly ChainView[]): readonly ChainView[] {
   const present = views.filter(({ health }) => isPresent(health));
   return present.length === 0 ? views : present;
+}
+
+/** Those that have proved that they cannot answer it are asked on, and nobody waits for them. Where none can, all are asked. */
+function ableAmong<T>(present: readonly ChainView[], question: Question<T>): readonly ChainView[] {
+  const { ability } = question;
+  if (ability === undefined) return present;
+  const able = present.filter(({ health }) => !health.refusals.has(ability));
+  if (able.length === 0) return present;
+  const asked = new Set(able);
+  for (const view of present) {
+    if (!asked.has(view)) ask(view, question).catch(() => undefined);
+  }
+  return able;
 }
 
 interface Answer<T> {

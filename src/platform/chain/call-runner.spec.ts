@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import {
   type Address,
   encodeAbiParameters,
@@ -146,6 +146,34 @@ describe('a call of foreign code', () => {
       });
     },
   );
+
+  it('whose control runs is no proof that its node runs none, and one whose control hangs is', async () => {
+    const refused: string[] = [];
+    for (const canRun of [true, false]) {
+      const { runner, health, conduct } = aNode((asked) =>
+        canRun && isControl(asked) ? result('0x') : SILENCE,
+      );
+      conduct.trust([TOKEN]);
+      jest.spyOn(health.refusals, 'refused').mockImplementation(() => refused.push(String(canRun)));
+      await expect(runner.call(call, 50_000n, 'latest')).rejects.toThrow('no endpoint');
+      await Promise.resolve();
+    }
+    expect(refused).toEqual(['false']);
+  });
+
+  it('is asked without `eth_simulateV1` where a node does not answer that any more', async () => {
+    let isProbed = false;
+    const { runner, conduct, asked } = aNode((one) => {
+      if (one.method !== 'eth_simulateV1') return result(word(1n));
+      const answer = isProbed ? SILENCE : result([]);
+      isProbed = true;
+      return answer;
+    });
+    conduct.trust([TOKEN]);
+    await expect(runner.prove(SETTLEMENT)).rejects.toThrow('no endpoint');
+    expect(await runner.prove(SETTLEMENT)).toMatchObject({ status: 'paid' });
+    expect(asked.at(-1)?.method).toBe('eth_call');
+  });
 
   it('that found no turn among those kept apart says nothing about its code', async () => {
     const notSent: RpcOutcome = { kind: 'silent', cause: 'not_sent' };

@@ -24,6 +24,7 @@ import {
   isAtShownBlock,
   noteFailure,
   noteOutcome,
+  UNREADABLE,
 } from './endpoint-health.js';
 import { readCallOutcome } from './rpc/rpc-classes.js';
 import { BLAMELESS, type RpcOutcome } from './rpc/rpc-outcome.js';
@@ -132,8 +133,9 @@ export class CallRunner {
     const effect =
       answer.kind === 'result' ? readSimulationAfter(answer.value, settlement) : undefined;
     if (effect !== undefined) return effect;
-    if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
+    // A node may have lost it and run calls as before: then it is asked by calls.
     simulation.doubt(health.endpoint);
+    if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
     throw this.#unavailable('eth_simulateV1');
   }
 
@@ -145,7 +147,11 @@ export class CallRunner {
     const { health, timeoutMs } = this.parts;
     const tried = { to: call.to, data: call.data, gas: gas - intrinsicGasOf(call) };
     const word = await health.joint.returns(tried, sender, timeoutMs);
-    if (word === 'silent') throw this.#unavailable('eth_call');
+    if (word === 'silent') {
+      this.#noteOutcome('latest', LIMITED);
+      throw this.#notRun('latest');
+    }
+    if (word !== 'alone') this.#noteOutcome('latest', RAN);
     return word === true;
   }
 
@@ -170,9 +176,9 @@ export class CallRunner {
     const simulated =
       answer.kind === 'result' ? readSimulation(answer.value, settlement) : undefined;
     if (simulated === undefined) {
-      if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
-      // No call of it can make the whole fail: this node cannot do it, or has trouble.
+      // This node cannot do it any more, or has trouble: it may still run calls.
       simulation.doubt(health.endpoint);
+      if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
       throw this.#unavailable('eth_simulateV1');
     }
     const { effect, hasBurned } = simulated;
@@ -226,12 +232,11 @@ export class CallRunner {
     const answer = await ask();
     const outcome = readCallOutcome(answer);
     if (outcome === undefined) {
-      if (this.#noteOutcome(options.at, answer)) {
-        throw new CannotAnswerError(this.parts.chainId, 'eth_call');
+      if (answer.kind === 'silent') {
+        throw await this.#silence('eth_call', traffic, answer, options.at);
       }
-      throw answer.kind === 'silent'
-        ? await this.#silence('eth_call', traffic, answer)
-        : this.#unavailable('eth_call');
+      this.#noteOutcome(options.at, answer.kind === 'result' ? UNREADABLE : answer);
+      throw this.#notRun(options.at);
     }
     if (outcome !== 'unclear') {
       this.#noteOutcome(options.at, RAN);
@@ -254,30 +259,35 @@ export class CallRunner {
     const params = callParams({ to: IDENTITY_PRECOMPILE, data: '0x' }, options);
     const { endpoint } = this.parts.health;
     const answer = await endpoint.request('eth_call', params, CONTROL_TIMEOUT_MS);
-    this.#noteOutcome(options.at, answer);
-    return answer.kind === 'result' && isHex(answer.value);
+    const hasRun = answer.kind === 'result' && isHex(answer.value);
+    this.#noteOutcome(options.at, hasRun || answer.kind !== 'result' ? answer : UNREADABLE);
+    return hasRun;
   }
 
-  /** Of a call that was not run, or cannot fail. @returns whether this endpoint cannot answer such calls. */
-  #noteOutcome(at: unknown, answer: RpcOutcome): boolean {
+  /** Of a call that was not run, or cannot fail. */
+  #noteOutcome(at: unknown, answer: RpcOutcome): void {
     const { health } = this.parts;
-    if (at === 'latest') return noteOutcome(health, 'calls', answer);
-    return isAtShownBlock(at, health.blocks) && noteOutcome(health, 'state', answer);
+    if (at === 'latest') noteOutcome(health, 'calls', answer);
+    else if (isAtShownBlock(at, health.blocks)) noteOutcome(health, 'state', answer);
   }
 
   /** Whose fault it is that there is no answer: ours, that of a node which answers nothing, or this call's. */
   async #silence(
     operation: string,
     traffic: Traffic,
-    { cause }: Silence,
+    answer: Silence,
+    at: unknown = 'latest',
   ): Promise<ChainUnavailableError> {
-    if (cause === 'not_sent') return new CallNotSentError(this.parts.chainId, operation);
-    const options = { gas: READ_GAS, at: 'latest' };
-    const isBlameless = traffic.kind === 'open' || BLAMELESS.has(cause);
-    if (isBlameless || !(await this.#canRun(options))) {
-      return this.#unavailable(operation);
+    const { chainId } = this.parts;
+    if (answer.cause === 'not_sent') return new CallNotSentError(chainId, operation);
+    if (BLAMELESS.has(answer.cause)) {
+      this.#noteOutcome(at, answer);
+      return this.#notRun(at, operation);
     }
-    return new CodeUnresponsiveError(this.parts.chainId, operation);
+    // The call may be slow by itself: what proves a node mute is that it does not run one that cannot be either.
+    const running = this.#canRun({ gas: READ_GAS, at });
+    if (traffic.kind === 'open' || !(await running)) return this.#notRun(at, operation);
+    return new CodeUnresponsiveError(chainId, operation);
   }
 
   #request(
@@ -292,11 +302,11 @@ export class CallRunner {
       : health.endpoint.request(method, params, timeoutMs, { ...traffic, gas });
   }
 
-  #notRun(at: unknown): ChainUnavailableError {
+  #notRun(at: unknown, operation = 'eth_call'): ChainUnavailableError {
     const { health, chainId } = this.parts;
     return health.refusals.has(at === 'latest' ? 'calls' : 'state')
-      ? new CannotAnswerError(chainId, 'eth_call')
-      : this.#unavailable('eth_call');
+      ? new CannotAnswerError(chainId, operation)
+      : this.#unavailable(operation);
   }
 
   #unavailable(operation: string): ChainUnavailableError {
@@ -307,6 +317,9 @@ export class CallRunner {
 
 /** A call was run, whatever came of it. */
 const RAN: RpcOutcome = { kind: 'result', value: undefined };
+
+/** Rounds tell apart only whether it is the node that does not answer. */
+const LIMITED: RpcOutcome = { kind: 'silent', cause: 'rate_limited' };
 
 /** Trusted code is believed when it returns. */
 const PAID_AT_ITS_WORD: Effect = { status: 'paid', gasUsed: undefined };

@@ -29,6 +29,7 @@ import {
   noteFailure,
   noteHead,
   noteOutcome,
+  UNREADABLE,
 } from './endpoint-health.js';
 import { type FoundLog, readLogs, readReceipt, type Receipt } from './receipt.js';
 import type { Ability } from './refusals.js';
@@ -249,7 +250,10 @@ export class ChainView implements ChainQueries {
   /** @throws ChainUnavailableError when this endpoint does not answer with a result. */
   async #read(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await this.health.endpoint.request(method, params, this.timeoutMs);
-    if (noteOutcome(this.health, abilityFor(method, params, this.health), answer)) {
+    const ability = abilityFor(method, params, this.health);
+    // It has shown such a block itself: that it has none is a refusal.
+    const isMissing = ability === 'blocks' && answer.kind === 'result' && answer.value === null;
+    if (noteOutcome(this.health, ability, isMissing ? UNREADABLE : answer)) {
       throw new CannotAnswerError(this.chainId, method);
     }
     if (answer.kind !== 'result') throw this.#unavailable(method);

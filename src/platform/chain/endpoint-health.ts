@@ -3,8 +3,7 @@ import type { BlockHeader } from './block.js';
 import { JointCalls } from './joint/joint-calls.js';
 import { type Ability, Refusals } from './refusals.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
-import { isRateLimit } from './rpc/rpc-classes.js';
-import type { RpcOutcome } from './rpc/rpc-outcome.js';
+import type { RpcOutcome, SilenceCause } from './rpc/rpc-outcome.js';
 
 /** What the last probe and the calls since then have shown about one endpoint. */
 export interface EndpointHealth {
@@ -126,10 +125,17 @@ export function noteOutcome(
 ): boolean {
   if (ability === undefined) return false;
   if (outcome.kind === 'result') refusals.answered(ability);
-  if (outcome.kind !== 'error' || isRateLimit(outcome.error)) return false;
-  refusals.refused(ability, shown?.number ?? 0n);
+  else if (outcome.kind === 'error' || !NOT_ITS_SILENCE.has(outcome.cause)) {
+    refusals.refused(ability, shown?.number ?? 0n);
+  }
   return refusals.has(ability);
 }
+
+/** An answer without what was asked for is none. */
+export const UNREADABLE: RpcOutcome = { kind: 'silent', cause: 'malformed' };
+
+/** Causes of silence that say nothing of what an endpoint can answer. */
+const NOT_ITS_SILENCE: ReadonlySet<SilenceCause> = new Set(['not_sent', 'wrong_chain']);
 
 /** What it says is its newest block: whether that is so is found out by others. */
 export function noteHead(health: EndpointHealth, head: BlockHeader): void {

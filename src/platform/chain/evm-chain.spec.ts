@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   aChain,
   failure,
@@ -9,6 +9,7 @@ import {
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
 import type { ChainView } from './chain-view.js';
 import type { EvmChain } from './evm-chain.js';
+import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const ACCOUNT = '0x5555555555555555555555555555555555555555';
 
@@ -234,6 +235,77 @@ describe('a judgement by two', () => {
     const health = chain.endpoints[1];
     if (health !== undefined) health.isReachable = false;
     expect((await chain.judgeByTwo(work, () => 'newest', names)).value).toBe('56-0');
+  });
+});
+
+describe('a judgement by two, one of which answers heads and no calls', () => {
+  const call = (view: ChainView) => view.call({ to: ACCOUNT, data: '0x' });
+  let now: number;
+  beforeEach(() => {
+    now = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it.each<[string, number, RpcOutcome]>([
+    ['the second is silent', 1, SILENT],
+    ['the first is silent', 0, SILENT],
+    ['the second is asked too often', 1, failure('too many requests', -32_005)],
+    ['the first is asked too often', 0, failure('too many requests', -32_005)],
+    ['the second is asked too often, by HTTP', 1, { kind: 'silent', cause: 'rate_limited' }],
+    ['the second answers with nothing', 1, result(null)],
+  ])('is made by the other one after some seconds: %s', async (_, index, outcome) => {
+    const truth = new FakeChain(20);
+    const { chain, nodes } = await aChain(truth, 2);
+    const mute = nodes[index];
+    if (mute === undefined) throw new Error('two nodes');
+    mute.lie = (method) => (method === 'eth_call' ? outcome : undefined);
+    const judged = () =>
+      chain.judgeByTwo(
+        call,
+        () => 'newest',
+        ([value]) => {
+          if (value === undefined) throw new Error('an outcome');
+          return { value, isContradicted: false };
+        },
+      );
+    const judgeFor = async (seconds: number): Promise<void> => {
+      for (let half = 0; half < seconds * 2; half += 1) {
+        await expect(judged()).rejects.toThrow(ChainUnavailableError);
+        now += 500;
+        truth.mine();
+      }
+    };
+    await judgeFor(4);
+    await judged().catch(() => undefined);
+    expect((await judged()).value.status).toBe('returned');
+    expect(chain.endpoints[index]?.refusals.proved).toEqual(['calls']);
+    // It is asked on, and counts again from its first answer on.
+    mute.lie = () => undefined;
+    await judged();
+    expect(chain.endpoints[index]?.refusals.proved).toEqual([]);
+    mute.lie = (method) => (method === 'eth_call' ? outcome : undefined);
+    await expect(judged()).rejects.toThrow(ChainUnavailableError);
+  });
+
+  it('is made by nobody alone where its head stands still', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 2);
+    const [, second] = nodes;
+    if (second === undefined) throw new Error('two nodes');
+    second.lie = (method) => (method === 'eth_call' ? SILENT : undefined);
+    for (let half = 0; half < 20; half += 1) {
+      await expect(
+        chain.judgeByTwo(
+          call,
+          () => 'newest',
+          () => ({ value: { status: 'halted' as const }, isContradicted: false }),
+        ),
+      ).rejects.toThrow(ChainUnavailableError);
+      now += 500;
+    }
+    expect(chain.endpoints[1]?.refusals.proved).toEqual([]);
   });
 });
 

@@ -69,6 +69,7 @@ export async function judgeNearHead<T>(
     for (const view of asked) {
       const looking = measure();
       const others = join === undefined ? [] : othersBeside(view, asked);
+      if (join !== undefined) askMute(view, asked, work);
       const ask = (one: ChainView): Promise<Done<T>> => attempt(() => work(one), note);
       const judged = await (join === undefined ? ask(view) : askTwo(view, others, ask, join));
       if (judged === undefined) continue;
@@ -88,9 +89,26 @@ export async function judgeNearHead<T>(
   throw new ChainUnavailableError(chainId, 'what a payment is judged by');
 }
 
-/** All that are there: one that is behind must not be left out for what another one claims to have. */
+/**
+ * All that are there: one that is behind must not be left out for what another one claims to have. One that has proved
+ * that it cannot run calls is no witness.
+ */
 function othersBeside(view: ChainView, asked: readonly ChainView[]): readonly ChainView[] {
-  return asked.filter(({ health }) => health !== view.health && isPresent(health));
+  return asked.filter(
+    ({ health }) => health !== view.health && isPresent(health) && !health.refusals.has('calls'),
+  );
+}
+
+/** They are asked on, and nobody waits for them. */
+function askMute<T>(
+  view: ChainView,
+  asked: readonly ChainView[],
+  work: (view: ChainView) => Promise<T>,
+): void {
+  for (const one of asked) {
+    const isMute = isPresent(one.health) && one.health.refusals.has('calls');
+    if (one.health !== view.health && isMute) work(one).catch(() => undefined);
+  }
 }
 
 /** @returns `undefined` when it, or a second one that is there, does not answer. */

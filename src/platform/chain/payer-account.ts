@@ -79,6 +79,7 @@ export async function confirmedPayer(
 function balanceAt(chain: Asked, account: Address, blockHash: Hex): Promise<bigint> {
   return chain.agree({
     what: 'balance',
+    ability: 'state',
     read: async (view) => {
       const value = await view.balance(account, { blockHash });
       return { value, key: String(value), subject: blockHash };

@@ -1,19 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { isHex } from 'viem';
 import {
   aChain,
   failure,
   FakeChain,
   hash32,
+  result,
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
+import { CannotAnswerError, ChainUnavailableError } from '../../protocol/errors.js';
 import type { ChainObserver } from './chain-observer.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const INDEXING = failure('transaction indexing is in progress');
 const RATE_LIMITED = failure('too many requests', -32_005);
 
-describe('an endpoint without receipts', () => {
+describe('an endpoint that answers heads', () => {
   let truth: FakeChain;
   let now: number;
   const told: string[] = [];
@@ -41,6 +43,7 @@ describe('an endpoint without receipts', () => {
     const receipt = (): Promise<bigint> =>
       chain.agree({
         what: 'receipt',
+        ability: 'receipts',
         read: async (view) => {
           const value = (await view.receipt(hash32(1)))?.blockNumber ?? -1n;
           return { value, key: String(value) };
@@ -62,12 +65,17 @@ describe('an endpoint without receipts', () => {
     const answersReceipts = (outcome: RpcOutcome | undefined): void => {
       second.lie = (method) => (method === 'eth_getTransactionReceipt' ? outcome : undefined);
     };
-    return { chain, receipt, askFor, answersReceipts };
+    return { chain, nodes, receipt, askFor, answersReceipts };
   }
 
-  it('is no witness of receipts, once it has said so for some seconds while its head moved', async () => {
+  it.each<[string, RpcOutcome]>([
+    ['says so', INDEXING],
+    ['says nothing', SILENT],
+    ['is asked too often', RATE_LIMITED],
+    ['is asked too often, by HTTP', { kind: 'silent', cause: 'rate_limited' }],
+  ])('is no witness of receipts where it %s for seconds and its head moves', async (_, outcome) => {
     const { chain, receipt, askFor, answersReceipts } = await two();
-    answersReceipts(INDEXING);
+    answersReceipts(outcome);
     await askFor(3);
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
     await askFor(2);
@@ -78,7 +86,7 @@ describe('an endpoint without receipts', () => {
     answersReceipts(undefined);
     expect(await receipt()).toBe(20n);
     expect(told.at(-1)).toBe('56-1 answers_again receipts');
-    answersReceipts(INDEXING);
+    answersReceipts(outcome);
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
 
@@ -102,16 +110,71 @@ describe('an endpoint without receipts', () => {
     expect(told.at(-1)).toBe('56-1 answers_again receipts');
   });
 
-  it.each<[string, RpcOutcome, boolean]>([
-    ['is slow', SILENT, true],
-    ['is asked too often', RATE_LIMITED, true],
-    ['stands still as well', INDEXING, false],
-  ])('stays a witness where it %s', async (_, outcome, isMoving) => {
+  it.each<[string, RpcOutcome]>([
+    ['refuses', INDEXING],
+    ['says nothing', SILENT],
+    ['is asked too often', RATE_LIMITED],
+  ])('stays a witness where it %s and its head stands still as well', async (_, outcome) => {
     const { receipt, askFor, answersReceipts, chain } = await two();
     answersReceipts(outcome);
-    await askFor(8, isMoving);
+    await askFor(8, false);
     expect(chain.endpoints[1]?.refusals.proved).toEqual([]);
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
+  });
+
+  it('stays a witness where it is slow and answers now and then', async () => {
+    const { receipt, askFor, answersReceipts, chain } = await two();
+    for (let time = 0; time < 4; time += 1) {
+      answersReceipts(SILENT);
+      await askFor(3);
+      await expect(receipt()).rejects.toThrow(ChainUnavailableError);
+      answersReceipts(undefined);
+      expect(await receipt()).toBe(20n);
+    }
+    expect(chain.endpoints[1]?.refusals.proved).toEqual([]);
+  });
+
+  it('stays a witness where it was silent twice, long apart', async () => {
+    const { receipt, askFor, answersReceipts, chain } = await two();
+    answersReceipts(SILENT);
+    await askFor(3);
+    now += 60_000;
+    await askFor(2);
+    expect(chain.endpoints[1]?.refusals.proved).toEqual([]);
+    await expect(receipt()).rejects.toThrow(ChainUnavailableError);
+  });
+
+  it('is not waited for while it is silent', async () => {
+    const { chain, receipt, askFor, nodes } = await two();
+    const [, second] = nodes;
+    if (second === undefined) throw new Error('two nodes');
+    second.lie = (method) => (method === 'eth_getTransactionReceipt' ? SILENT : undefined);
+    await askFor(5);
+    expect(chain.endpoints[1]?.refusals.proved).toEqual(['receipts']);
+    jest.spyOn(second, 'request').mockReturnValue(new Promise(() => undefined));
+    expect(await receipt()).toBe(20n);
+  });
+
+  it('is no witness of a block that it has shown and does not find', async () => {
+    const { chain } = await aChain(truth, 2, { observer });
+    const [, second] = chain.views();
+    if (second === undefined) throw new Error('two views');
+    const { request } = second.health.endpoint;
+    jest
+      .spyOn(second.health.endpoint, 'request')
+      .mockImplementation((...asked) =>
+        asked[0] === 'eth_getBlockByNumber' && isHex(asked[1][0])
+          ? Promise.resolve(result(null))
+          : request.apply(second.health.endpoint, asked),
+      );
+    for (let half = 0; half < 10; half += 1) {
+      await second.block(5n).catch(() => undefined);
+      now += 500;
+      truth.mine();
+      await second.latestBlock();
+    }
+    await expect(second.block(5n)).rejects.toThrow(CannotAnswerError);
+    expect(chain.endpoints[1]?.refusals.proved).toEqual(['blocks']);
   });
 
   it('stays a witness of a block that it need not have', async () => {

@@ -8,18 +8,21 @@ export type Ability = (typeof ABILITIES)[number];
 /** Refusals in a row that are proof, over so much time. */
 const REFUSALS = 5;
 const PERIOD_MS = 4000;
+/** Further apart than this they belong to two troubles. */
+const GAP_MOST_MS = 10_000;
 
 interface Run {
   count: number;
   readonly since: number;
+  lastAt: number;
   /** The newest block of the endpoint at the first of them. */
   readonly head: bigint;
 }
 
 /**
- * What an endpoint has proved that it cannot answer: it has said so by an error to what it must have, some times in a
- * row and for some seconds, while its head moved. Silence is no proof, and neither is a limit of rates: a
- * witness that is only slow for a moment stays one. Any answer ends it.
+ * What an endpoint has proved that it cannot answer: it has refused what it must have, or said nothing, some times in a
+ * row and for some seconds, while its head moved. One that is only slow for a moment stays a witness. Any answer ends
+ * it.
  */
 export class Refusals {
   readonly #runs = new Map<Ability, Run>();
@@ -45,9 +48,12 @@ export class Refusals {
   /** @param head - the number of the newest block it has shown. */
   refused(ability: Ability, head: bigint): void {
     const now = performance.now();
-    const run = this.#runs.get(ability) ?? { count: 0, since: now, head };
+    const known = this.#runs.get(ability);
+    const isInARow = known !== undefined && now - known.lastAt <= GAP_MOST_MS;
+    const run = isInARow ? known : { count: 0, since: now, lastAt: now, head };
     this.#runs.set(ability, run);
     run.count += 1;
+    run.lastAt = now;
     const isKnown = this.#proved.has(ability);
     const isProof = run.count >= REFUSALS && now - run.since >= PERIOD_MS && head > run.head;
     if (!isProof && !isKnown) return;

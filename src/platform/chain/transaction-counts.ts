@@ -41,6 +41,7 @@ export async function countTransactions(
 export function countAt(panel: Panel, address: Address, block: BlockHeader): Promise<number> {
   return agree(panel, {
     what: 'transaction count',
+    ability: 'state',
     read: async (view) => {
       const value = await view.transactionCount(address, { blockHash: block.hash });
       return { value, key: String(value), subject: block.hash };

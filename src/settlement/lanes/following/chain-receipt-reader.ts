@@ -5,6 +5,7 @@ import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Receipt } from '../../../platform/chain/receipt.js';
+import type { Ability } from '../../../platform/chain/refusals.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { creditLogs } from '../../../protocol/schemes/credit.js';
 import { newestTransactionOf } from '../../model/attempt.js';
@@ -104,7 +105,7 @@ export class ChainReceiptReader implements ReceiptReader {
       return claimOf(inclusionOf(tracked, receipt));
     };
     const known = { view, claim: claimOf(inclusion) };
-    return this.#agreed('receipt', read, known);
+    return this.#agreed('receipt', 'receipts', read, known);
   }
 
   /** @throws ChainUnavailableError */
@@ -139,7 +140,7 @@ export class ChainReceiptReader implements ReceiptReader {
     const read = async (witness: ChainView): Promise<Claim<boolean>> =>
       claim((await witness.block(block.number))?.hash !== block.hash);
     const known = { view, claim: claim(true) };
-    return (await this.#agreed('replaced block', read, known)) === true;
+    return (await this.#agreed('replaced block', 'blocks', read, known)) === true;
   }
 
   async standingOf({ number, hash }: Block, finalized: BlockHeader): Promise<Standing> {
@@ -150,18 +151,19 @@ export class ChainReceiptReader implements ReceiptReader {
       const isThere = seen.hash === hash;
       return { value: isThere, key: String(isThere), subject: finalized.hash };
     };
-    const isThere = await this.#agreed('block of a payment', read);
+    const isThere = await this.#agreed('block of a payment', 'blocks', read);
     if (isThere === undefined) return 'unknown';
     return isThere ? 'there' : 'replaced';
   }
 
   async #agreed<T>(
     what: string,
+    ability: Ability,
     read: Question<T>['read'],
     known?: Question<T>['known'],
   ): Promise<T | undefined> {
     try {
-      return await this.chain.agree({ what, read, ...(known && { known }) });
+      return await this.chain.agree({ what, ability, read, ...(known && { known }) });
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       return undefined;
