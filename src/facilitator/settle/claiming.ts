@@ -12,7 +12,9 @@ import type { SettlementEvents } from '../../settlement/ledger/settlement-events
 import type {
   ClaimRef,
   ClaimResult,
+  JoinResult,
   MadeSale,
+  RedeemResult,
   SettlementStore,
   ToldWithdrawal,
 } from '../../settlement/ledger/settlement-store.js';
@@ -172,22 +174,28 @@ export class Claiming {
     const { store } = this.parts;
     const answers = context.answers.of(ref.id);
     try {
-      const redeemed = await this.#retryUntil(context, async () => {
+      const redeem = async (): Promise<JoinResult | RedeemResult> => {
         const joined = await store.join(ref, requester);
         const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
         return isOpen ? store.redeem(ref, requester, 'async') : joined;
-      });
+      };
+      const until = context.request.arrivedAt + this.own.waitMs;
+      let redeemed = await this.#retryUntil(context, redeem);
+      // The ledger went back: for a while another process may still say that it sold this.
+      while (redeemed.kind === 'not_yet' && this.own.now() + ASK_AGAIN_MS <= until) {
+        await delay(ASK_AGAIN_MS);
+        redeemed = await this.#retryUntil(context, redeem);
+      }
       // Withdrawn since it was looked at: it is judged and claimed like a payment never seen.
       if (redeemed.kind === 'gone' || redeemed.kind === 'over') return 'again';
       const { kind, view } = redeemed;
       if (kind === 'sold') return { answer: this.#handedOut(context, ref, view) };
       await store.leave(ref, requester, 'closed', undefined);
-      const isPending = kind === 'not_eligible' && view.transaction !== undefined;
-      return {
-        answer: isPending
-          ? answers.pending(view.transaction)
-          : answers.failure('duplicate_settlement', view.transaction),
-      };
+      if (kind === 'not_eligible' || kind === 'not_yet') {
+        if (view.transaction !== undefined) return { answer: answers.pending(view.transaction) };
+        if (kind === 'not_yet') return { answer: answers.failure('network_unavailable') };
+      }
+      return { answer: answers.failure('duplicate_settlement', view.transaction) };
     } catch (error) {
       if (error instanceof RedisUnavailableError) {
         this.own.owed.owe(() => this.#giveUp(context, ref, undefined));

@@ -5,6 +5,7 @@ import {
   anUptoAuthorization,
   anUptoPayment,
 } from '../../../test/builders/protocol/schemes/upto/upto.js';
+import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -478,6 +479,33 @@ describe('SettleService', () => {
       const other = await settle(payment, { isAsync });
       expect(other?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
     }
+  });
+
+  it.each([
+    ['is handed out once nobody can have sold it any more', 3, { status: 202 }],
+    [
+      'is asked for again where its time is up before that',
+      Infinity,
+      { body: { errorReason: 'network_unavailable' } },
+    ],
+  ])('202 for an older claim of a ledger that went back: %s', async (_, times, answer) => {
+    const payment = aPayment();
+    const first = settle(payment);
+    await pass(1);
+    const redeem = store.redeem.bind(store);
+    let asked = 0;
+    jest.spyOn(store, 'redeem').mockImplementation((ref, requester, at) => {
+      if (at === 'async') asked += 1;
+      const isEarly = at === 'async' && asked <= times;
+      return isEarly
+        ? Promise.resolve({ kind: 'not_yet', view: aSettlementView() })
+        : redeem(ref, requester, at);
+    });
+    const second = settle(payment, { isAsync: true });
+    await pass(2 * WAIT_MS);
+    expect(await second).toMatchObject(answer);
+    expect(asked).toBeGreaterThan(3);
+    await first;
   });
 
   it('reorg after told success, the payer tops up, another order presents it: told to one', async () => {
