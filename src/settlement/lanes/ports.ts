@@ -41,6 +41,9 @@ export interface LaneChain {
   /** Wei. @throws ChainUnavailableError */
   balance(address: Address): Promise<bigint>;
 
+  /** Wei, as two endpoints have it; the most that any has where no two say the same. @throws ChainUnavailableError */
+  balanceByAll(address: Address): Promise<bigint>;
+
   /** Sends the bytes to every endpoint; any number of times. */
   broadcast(raw: Hex): Promise<readonly SendResult[]>;
 

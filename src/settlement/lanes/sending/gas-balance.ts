@@ -14,6 +14,8 @@ export class GasBalance {
   #balanceWei: bigint | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
+  /** Whether one endpoint's word was too little, and is not enough until all say alike. */
+  #isInDoubt = false;
 
   constructor(
     private readonly chain: LaneChain,
@@ -40,8 +42,22 @@ export class GasBalance {
     else await this.#reading;
   }
 
+  /**
+   * Asks all endpoints, where what one of them has said would stop the lane.
+   *
+   * @throws ChainUnavailableError
+   */
+  async confirm(): Promise<void> {
+    const own = this.balanceWei;
+    this.#balanceWei = await this.chain.balanceByAll(this.signer);
+    this.#isInDoubt = this.#balanceWei > own;
+  }
+
   async #read(): Promise<void> {
-    this.#balanceWei = await this.chain.balance(this.signer);
+    const own = await this.chain.balance(this.signer);
+    const believed = this.#isInDoubt ? await this.chain.balanceByAll(this.signer) : own;
+    this.#isInDoubt = believed > own;
+    this.#balanceWei = believed;
     this.#readAt = this.clock.steady();
   }
 

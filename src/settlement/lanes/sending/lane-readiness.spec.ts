@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TestClock } from '../../../../test/builders/platform/concurrency/clock.js';
+import { TestClock, turns } from '../../../../test/builders/platform/concurrency/clock.js';
 import { GWEI, SIGNER, TestChain } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { Attempt, SignedTransaction } from '../../model/attempt.js';
@@ -19,6 +19,7 @@ describe('a lane that is asked whether it can send', () => {
   let headMaxAgeMs: number;
   let isHeadKnown: boolean;
   let balanceWei: bigint | 'away';
+  let elsewhereWei: bigint | undefined;
   let reads: number;
   let readiness: LaneReadiness;
   let signer: { isAvailable: boolean };
@@ -31,6 +32,7 @@ describe('a lane that is asked whether it can send', () => {
     headMaxAgeMs = 5000;
     isHeadKnown = true;
     balanceWei = 10n ** 18n;
+    elsewhereWei = undefined;
     reads = 0;
     signer = { isAvailable: true };
     readiness = aReadiness();
@@ -59,7 +61,15 @@ describe('a lane that is asked whether it can send', () => {
         lookIfIdle: () => undefined,
       },
       fees: { market: () => Promise.resolve(chain.market) },
-      gasBalance: new GasBalance({ balance } as unknown as LaneChain, SIGNER, clock),
+      gasBalance: new GasBalance(
+        {
+          balance,
+          balanceByAll: () =>
+            elsewhereWei === undefined ? balance() : Promise.resolve(elsewhereWei),
+        } as unknown as LaneChain,
+        SIGNER,
+        clock,
+      ),
       gasEstimates: { typical: GAS, raise: () => undefined },
     });
   }
@@ -92,6 +102,23 @@ describe('a lane that is asked whether it can send', () => {
     chain.timestamp -= 600;
     expect(await readiness.isReady()).toBe(trouble === undefined);
     expect(state.trouble === 'head_stale').toBe(trouble === 'head_stale');
+  });
+
+  it.each<[string, bigint, LaneTrouble | undefined]>([
+    ['goes on: another endpoint has more', GAS * GWEI, undefined],
+    ['rests: the others have as little', GAS * GWEI - 1n, 'no_gas'],
+  ])('whose endpoint gives it no money %s', async (_, wei, trouble) => {
+    balanceWei = 0n;
+    elsewhereWei = wei;
+    for (let reading = 0; reading < 3; reading += 1) {
+      state.trouble = undefined;
+      expect(await readiness.isReady()).toBe(trouble === undefined);
+      expect(state.trouble).toBe(trouble);
+      expect(readiness.canPayFor(GAS)).toBe(trouble === undefined);
+      await clock.pass(2000);
+      await turns();
+      chain.timestamp = Math.floor(clock.now() / 1000);
+    }
   });
 
   it('says nothing of an old head where a chain mines on demand', async () => {

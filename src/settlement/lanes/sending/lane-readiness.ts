@@ -62,7 +62,7 @@ export class LaneReadiness {
     }
     if (this.#fees === undefined) return this.rest('gas_price_cap');
     if (await this.#isStale(head)) return this.rest('head_stale');
-    if (this.settlementsLeft() < 1) return this.rest('no_gas');
+    if (!(await this.#hasGas())) return this.rest('no_gas');
     state.trouble = undefined;
     return true;
   }
@@ -81,6 +81,17 @@ export class LaneReadiness {
       clock.now() - timestamp * 1000 > headMaxAgeMs;
     if (headMaxAgeMs === 0 || !isOld(head.latest)) return false;
     return (await chain.sameBlock(head)).every(isOld);
+  }
+
+  /** One endpoint's word for the balance stops nothing while another one has more. */
+  async #hasGas(): Promise<boolean> {
+    if (this.settlementsLeft() >= 1) return true;
+    try {
+      await this.options.gasBalance.confirm();
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+    }
+    return this.settlementsLeft() >= 1;
   }
 
   // ---------------------------------------------------------------- gas money

@@ -230,6 +230,10 @@ export class TestChain {
     return Promise.resolve(this.balances.get(address) ?? 10n ** 18n);
   }
 
+  balanceByAll(address: Address): Promise<bigint> {
+    return this.balance(address);
+  }
+
   broadcast(raw: Hex): Promise<readonly SendResult[]> {
     this.sent.push(raw);
     return Promise.resolve(this.sendResults);
