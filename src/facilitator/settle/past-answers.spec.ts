@@ -52,7 +52,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   let archive: FakeArchive;
   let store: MemorySettlementStore;
   let reason: Reason | undefined;
-  let isUsed: boolean;
+  let isUsed: boolean | undefined;
   let found: Hex | undefined;
   let isPaid: boolean;
   let match: Match;
@@ -215,6 +215,13 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     });
     isPaid = false;
     expect(await settle()).not.toHaveProperty('paidBy');
+  });
+
+  it('is late, and nobody can say whether it was used: what the archive knows is told, and else nothing', async () => {
+    [reason, isUsed] = [LATE, undefined];
+    expect(await told('order')).toMatchObject({ errorReason: 'network_unavailable' });
+    add(sold());
+    expect(await told('order')).toMatchObject({ success: true, transaction: TX });
   });
 
   it('is no reason to pay again where the transaction that used it is not found', async () => {

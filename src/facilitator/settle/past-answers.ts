@@ -59,10 +59,12 @@ export class PastAnswers {
     const { reasons, isRepeatable } = actionOf(request.payment.claim);
     const until = finder.until();
     const isUsed = await finder.isUsed(request.payment, reason, chain, until);
-    if (!isUsed && reason !== reasons.expired) return refused;
-    const past = await this.#archived(context, isUsed);
+    if (isUsed === false && reason !== reasons.expired) return refused;
+    const past = await this.#archived(context, isUsed !== false);
     if (past.kind === 'answer') return past.answer;
-    if (!isUsed) return refused;
+    if (isUsed === false) return refused;
+    // Whether the payee was paid is not known: neither the refusal nor its advice would be true.
+    if (isUsed === undefined) return answers.failure('network_unavailable');
     const use = await finder.userOf(request.payment, chain, until);
     const adopted = context.lost && (await this.#adopt(context, context.lost));
     if (adopted !== undefined) return adopted;

@@ -266,6 +266,7 @@ describe('a payment that is refused', () => {
   const find = async (payment: Payment, reason: Reason, { chain }: UseChain) => {
     const until = finder.until();
     const isUsed = await finder.isUsed(payment, reason, chain, until);
+    if (isUsed === undefined) return 'unknown';
     return isUsed ? (await finder.userOf(payment, chain, until))?.transaction : 'unused';
   };
   const eip3009 = anEip3009Payment().payment;
@@ -287,6 +288,13 @@ describe('a payment that is refused', () => {
       'invalid_exact_evm_payload_authorization_valid_before',
       {},
       'unused',
+    ],
+    [
+      'as late, and nobody can say whether it was used',
+      eip3009,
+      'invalid_exact_evm_payload_authorization_valid_before',
+      { state: 'away' },
+      'unknown',
     ],
     // Its own execution took the money.
     ['as poor, and was used', permit2, 'permit2_insufficient_balance', { usedBy: 'permit2' }, TX],

@@ -45,14 +45,23 @@ export class UsedAuthorizationFinder {
     return performance.now() + PATIENCE_MS;
   }
 
-  /** @returns whether the authorization is used, and a refusal for this reason says so or hides it. */
-  async isUsed(payment: Payment, reason: Reason, chain: EvmChain, until: number): Promise<boolean> {
+  /**
+   * @returns whether the authorization is used, and a refusal for this reason says so or hides it. `undefined` where the
+   * chain cannot be asked in time: then the refusal must not be told as the whole truth.
+   */
+  async isUsed(
+    payment: Payment,
+    reason: Reason,
+    chain: EvmChain,
+    until: number,
+  ): Promise<boolean | undefined> {
     const ref = refOfPayment(payment);
     if (ref === undefined) return false;
     const action = actionOf(payment.claim);
     if (reason === action.reasons.used) return true;
     const may = action.mayHideUse(reason);
-    return (await retryUntil(until, () => isHiddenUse(chain, ref, may))) === true;
+    if (may === 'no') return false;
+    return retryUntil(until, () => isHiddenUse(chain, ref, may));
   }
 
   /** @returns `undefined` where it is not found in time. */
@@ -79,9 +88,8 @@ async function retryUntil<T>(until: number, ask: () => Promise<T>): Promise<T | 
 async function isHiddenUse(
   chain: EvmChain,
   ref: AuthorizationRef,
-  may: HiddenUse,
+  may: Exclude<HiddenUse, 'no'>,
 ): Promise<boolean> {
-  if (may === 'no') return false;
   return chain.withView(async (view) => {
     if (may === 'if_payer_has_code' && !(await view.hasCode(ref.payer))) return false;
     return (await isAuthorizationUsed(view, ref)) === true;

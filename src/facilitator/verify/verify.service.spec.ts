@@ -39,7 +39,8 @@ interface World {
   /** What the judge says. */
   readonly reason?: Reason;
   /** Whether the chain calls it used, where the judge gives another reason. */
-  readonly isHiddenUse?: boolean;
+  /** `unknown`: the chain cannot be asked. */
+  readonly isHiddenUse?: boolean | 'unknown';
   /** Who used it, as far as the chain shows that. */
   readonly use?: Use;
 }
@@ -78,7 +79,12 @@ async function verify({
     archived: new ArchivedPayments(archive, verifier as PaymentVerifier),
     finder: {
       until: () => 0,
-      isUsed: () => Promise.resolve(reason === BY_CHAIN || world.isHiddenUse === true),
+      isUsed: () =>
+        Promise.resolve(
+          world.isHiddenUse === 'unknown'
+            ? undefined
+            : reason === BY_CHAIN || world.isHiddenUse === true,
+        ),
       userOf: () => Promise.resolve(world.use),
     },
     chains: { served: () => aUseChain().chain },
@@ -235,6 +241,12 @@ describe('verify of a payment that a stranger has presented', () => {
       { use: { transaction, isPaid: true }, reason: POOR, isHiddenUse: true },
       POOR,
       transaction,
+    ],
+    [
+      'or was not, and the chain cannot be asked',
+      { reason: POOR, isHiddenUse: 'unknown' },
+      'network_unavailable',
+      undefined,
     ],
     [
       'which is not what it is refused for',

@@ -88,7 +88,9 @@ export class VerifyService {
     if (chain === undefined) return refused;
     const { finder } = this.parts;
     const until = finder.until();
-    if (!(await finder.isUsed(payment, reason, chain, until))) return refused;
+    const isUsed = await finder.isUsed(payment, reason, chain, until);
+    if (isUsed === undefined) return invalid('network_unavailable');
+    if (!isUsed) return refused;
     const paid = paidBy(await finder.userOf(payment, chain, until));
     return paid === undefined ? refused : { ...refused, paidBy: paid };
   }
@@ -153,7 +155,8 @@ export class VerifyService {
     if (!archived.isOn || (reason !== reasons.used && !mayBeGood)) return undefined;
     const chain = chains.served(payment.requirements.chainId);
     if (chain === undefined) return undefined;
-    if (!(await finder.isUsed(payment, reason, chain, finder.until()))) return undefined;
+    const isUsed = await finder.isUsed(payment, reason, chain, finder.until());
+    if (isUsed === false) return undefined;
     const past = await archived.of(payment, identity, { id: '', keyTag }, true);
     switch (past.kind) {
       case 'paid':
