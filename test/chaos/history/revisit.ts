@@ -41,7 +41,9 @@ async function asBuyer(stage: Stage, one: Bought): Promise<readonly string[]> {
     const answer = await present(stage, one, { from, key, count });
     const { success, errorReason, transaction: told } = answer?.json ?? {};
     if (success === true && told === transaction) return [];
-    const isMute = answer === undefined || answer.status >= 500;
+    // Its own transaction, and the word to ask again: a process that knows the hash and cannot ask the ledger says so.
+    const isPending = errorReason === 'settlement_pending' && told === transaction;
+    const isMute = answer === undefined || answer.status >= 500 || isPending;
     if (!isMute && !ASK_AGAIN.has(String(errorReason))) {
       return [
         `bought in ${run} by ${transaction}, and told ${String(errorReason)} ${String(told)}`,
