@@ -2,18 +2,38 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { nested } from '../wallet/hostile-data.js';
 
+type Way = (response: ServerResponse, isPaying: boolean) => void;
+
 export interface HostileSeller {
   /** One URL for each way of answering. */
   readonly urls: readonly string[];
   stop(): void;
 }
 
-/** A seller that always answers, in ways that make little sense. @param offer - one that could be paid. */
-export async function startHostileSeller(offer: object): Promise<HostileSeller> {
+/**
+ * A seller that always answers, in ways that make little sense, and settles nothing.
+ *
+ * @param offer - one that could be paid.
+ * @param foreign - a transaction of somebody else's.
+ */
+export async function startHostileSeller(offer: object, foreign: string): Promise<HostileSeller> {
   const required = (more: object = {}): string =>
     JSON.stringify({ x402Version: 2, accepts: [{ ...offer, ...more }] });
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  const ways: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  const receipt = (transaction: string): string =>
+    base64(JSON.stringify({ success: true, transaction, network: 'eip155:31337', payer: '0x' }));
+  /** Demands, and answers to a payment that it is paid. */
+  const sells =
+    (status: number, headers: Readonly<Record<string, string>>): Way =>
+    (response, isPaying) => {
+      if (isPaying) response.writeHead(status, headers).end('goods');
+      else response.writeHead(402, { 'payment-required': base64(required()) }).end();
+    };
+  const ways: Readonly<Record<string, Way>> = {
+    invented: sells(200, { 'payment-response': receipt(`0x${'ab'.repeat(32)}`) }),
+    accepted: sells(202, {}),
+    empty: sells(204, {}),
+    foreign: sells(200, { 'payment-response': receipt(foreign) }),
     free: (response) => response.end('free'),
     plain: (response) => response.writeHead(402).end(required()),
     header: (response) => response.writeHead(402, { 'payment-required': base64(required()) }).end(),
@@ -38,7 +58,7 @@ export async function startHostileSeller(offer: object): Promise<HostileSeller> 
   const server: Server = createServer((request, response) => {
     request.resume();
     const way = ways[(request.url ?? '').slice(1)] ?? ways['free'];
-    way?.(response);
+    way?.(response, 'payment-signature' in request.headers);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

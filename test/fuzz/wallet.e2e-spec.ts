@@ -41,7 +41,7 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
     });
     const { world } = wallets;
     const caip2 = `eip155:${world.chainId}`;
-    seller = await startHostileSeller({
+    const offer = {
       scheme: 'exact',
       network: caip2,
       asset: world.usd,
@@ -49,7 +49,16 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
       payTo: newAccount().address,
       maxTimeoutSeconds: 60,
       extra: { name: USD_NAME, version: USD_VERSION },
+    };
+    const account = newAccount();
+    await world.client.setBalance({ address: account.address, value: 10n ** 18n });
+    const foreign = await world.client.sendTransaction({
+      account,
+      chain: null,
+      to: account.address,
+      value: 1n,
     });
+    seller = await startHostileSeller(offer, foreign);
     const scopes = ['personal_sign', 'typed_data', 'permit'];
     const [strict, permissive, stopped] = [
       await wallets.fundedWallet(),
@@ -101,6 +110,8 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
     const problems: string[] = [];
     if (status >= 500 && !text.includes(SELLERS_FAULT)) problems.push(`status ${status}`);
     if (secretsIn(text + headers).length > 0) problems.push('a secret');
+    // Nobody settles anything here, whatever sellers say.
+    if (/"status":\s?"paid/.test(text)) problems.push('said to be paid');
     if (/node_modules|\.js:\d|\bat .+:\d+:\d+/.test(text)) problems.push('a stack');
     return problems;
   }

@@ -1,5 +1,7 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { PERMIT2, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
@@ -49,6 +51,18 @@ describe('a wallet and sellers of each kind', () => {
   const spent = async (agent: string, at = 0): Promise<string | undefined> => {
     const { body } = await wallets.send('GET', '/v1/wallets/me/policy', agent);
     return (body as { limits: { spent: { decimal: string } }[] }).limits[at]?.spent.decimal;
+  };
+  /** Transactions of purchases that the journal calls paid. */
+  const paidInJournal = async (): Promise<unknown[]> => {
+    const folder = join(wallets.dir, 'audit');
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl'));
+    const files = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
+    return files
+      .flatMap((text) => text.split('\n'))
+      .flatMap((line) => {
+        const found = /"event":"paid".*?"transaction":"(\w*)"/.exec(line);
+        return found === null ? [] : [found[1]];
+      });
   };
   const terms = (payTo: Address) => ({
     scheme: 'exact',
@@ -190,6 +204,70 @@ describe('a wallet and sellers of each kind', () => {
     // The journal says so too: a loss of Redis changes neither.
     await wallets.flush();
     expect([await spent(unused.agent), await spent(used.agent)]).toEqual(['0', '1']);
+  });
+
+  it('believes none that says to be paid: not by an answer, nor by a transaction', async () => {
+    const requirements = {
+      ...terms(newAccount().address),
+      network: `eip155:${CHAIN_ID}`,
+      amount: `${ONE}`,
+    };
+    const demand = { x402Version: 2, accepts: [requirements], resource: { url: 'x' } };
+    const base64 = (value: unknown): string =>
+      Buffer.from(JSON.stringify(value)).toString('base64');
+    const receipt = (transaction: unknown) => ({
+      'payment-response': base64({ success: true, transaction, network: requirements.network }),
+    });
+    const sells = (status: number, headers: Record<string, string>) =>
+      serve((request, response) => {
+        const isPaying = 'payment-signature' in request.headers;
+        response.writeHead(isPaying ? status : 402, {
+          ...(isPaying ? headers : { 'payment-required': base64(demand) }),
+        });
+        response.end(isPaying ? 'goods' : '');
+      });
+    const before = await paidInJournal();
+    const other = await wallets.fundedWallet();
+    const honest = await pay(other.agent, `${seller.url}/report`, 'honest');
+    const liars = {
+      invented: await sells(200, receipt(`0x${'ab'.repeat(32)}`)),
+      accepted: await sells(202, {}),
+      empty: await sells(204, {}),
+      foreign: await sells(200, receipt(honest.body['transaction'])),
+    };
+    const { agent } = await wallets.fundedWallet();
+    const asked = async (intent: string) =>
+      (await wallets.send('GET', `/v1/wallets/me/payments/${intent}`, agent)).body;
+    for (const [intent, url] of Object.entries(liars)) {
+      const { body } = await pay(agent, url, intent);
+      expect([intent, body['status'], body['transaction']]).toEqual([
+        intent,
+        'presented',
+        undefined,
+      ]);
+    }
+    expect(await spent(agent)).toBe('4');
+    for (const intent of Object.keys(liars)) {
+      await eventually(
+        `${intent} is proven unpaid`,
+        async () => (await asked(intent))['status'] === 'not_paid',
+        PATIENCE_MS,
+      );
+      expect(await asked(intent)).not.toHaveProperty('transaction');
+    }
+    expect(await spent(agent)).toBe('0');
+    // The journal has the purchase that the chain shows, by its transaction, and no other.
+    await eventually(
+      'the honest one is noted',
+      async () => {
+        await wallets.send('GET', '/v1/wallets/me/payments/honest', other.agent);
+        return (await paidInJournal()).includes(honest.body['transaction']);
+      },
+      PATIENCE_MS,
+    );
+    expect((await paidInJournal()).filter((one) => one !== honest.body['transaction'])).toEqual(
+      before,
+    );
   });
 });
 

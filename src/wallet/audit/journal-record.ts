@@ -87,6 +87,10 @@ export const JournalEvent = z.discriminatedUnion('event', [
   /** Also after a yes that was not used. */
   z.object({ ...common, ...answer, event: z.literal('ask_denied') }),
   z.object({ ...common, ...charge, event: z.literal('signed') }),
+  /**
+   * A final block shows that a purchase which was answered is paid, and by which transaction; empty where that cannot be found.
+   * Earlier versions wrote it when the seller had answered, with the transaction that the seller named.
+   */
   z.object({
     ...common,
     event: z.literal('paid'),

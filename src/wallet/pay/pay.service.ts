@@ -203,7 +203,7 @@ export class PayService {
         return this.#presented(session, wanted, charged, answer);
       }
       const save = { name, access: accessIn(first) };
-      const intent = await this.#notes.paid(session.wallet.address, wanted.intentId, charged, {
+      const intent = await this.#notes.answered(session.wallet.address, wanted.intentId, charged, {
         answer: withoutBody(first),
         save,
       });
@@ -261,7 +261,7 @@ export class PayService {
     const isSuccess = receiptOf(answer)?.['success'] === true;
     // A redirect is no answer, and the payment does not follow it.
     if (answer.status < 300) {
-      const paid = await this.#notes.paid(address, intentId, charged, { answer });
+      const paid = await this.#notes.answered(address, intentId, charged, { answer });
       const patienceMs = isSuccess ? SHOWN_WITHIN_MS : 0;
       return this.#records.shown(address, intentId, { intent: paid, record }, patienceMs);
     }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { JournalEvent } from '../audit/journal-record.js';
 import type { Fate } from '../budget/reconciler.js';
+import { WalletStorageError } from '../wallet-error.js';
 import type { Intent, StoredIntent } from './intent.js';
 import { PaymentRecords } from './payment-records.js';
 
@@ -47,6 +49,7 @@ describe('a purchase that a seller has answered', () => {
   /** Where the chain says this of it, one answer after the other. */
   function where(...fates: readonly Fate[]) {
     const kept: StoredIntent[] = [];
+    const journal: JournalEvent[] = [];
     let asked = 0;
     const records = new PaymentRecords({
       intents: {
@@ -65,32 +68,64 @@ describe('a purchase that a seller has answered', () => {
         },
         transactionOf: () => Promise.resolve(REAL),
       },
+      journal: {
+        append: (event) => {
+          if (isFull) return Promise.reject(new WalletStorageError('journal', 'the disk is full'));
+          journal.push(event);
+          return Promise.resolve();
+        },
+      },
       publicUrl: '',
       now: () => 0,
     });
     const shown = (intent: Intent, patienceMs = 0) =>
       records.shown(WALLET, 'i', { intent, record: '1/x' }, patienceMs);
-    return { shown, kept };
+    return { shown, kept, journal };
   }
 
+  let isFull = false;
+
   it('is presented, and names no transaction, until the chain shows it', async () => {
-    const { shown, kept } = where({ kind: 'open' });
+    const { shown, kept, journal } = where({ kind: 'open' });
     const view = await shown(ANSWERED);
     expect([view.status, view.transaction, view.body]).toEqual(['presented', undefined, 'b']);
-    expect(kept).toEqual([]);
+    expect([kept, journal]).toEqual([[], []]);
   });
 
   it('is paid when a block shows it, and for good when a final one does', async () => {
     const soon = where({ kind: 'seen' });
     expect(await soon.shown(ANSWERED)).toMatchObject({ status: 'paid', transaction: REAL });
-    expect(soon.kept).toEqual([]);
+    expect([soon.kept, soon.journal]).toEqual([[], []]);
     const final = where({ kind: 'spent' });
     expect(await final.shown(ANSWERED)).toMatchObject({ status: 'paid', transaction: REAL });
     expect(final.kept).toMatchObject([{ isProven: true, transaction: REAL }]);
+    expect(final.journal).toEqual([
+      {
+        event: 'paid',
+        at: 0,
+        wallet: WALLET,
+        intent: 'i',
+        spending: 's',
+        transaction: REAL,
+        httpStatus: 200,
+      },
+    ]);
+  });
+
+  it('is paid all the same when the journal cannot take it, and is noted the next time', async () => {
+    isFull = true;
+    const { shown, kept, journal } = where({ kind: 'spent' });
+    expect(await shown(ANSWERED)).toMatchObject({ status: 'paid', transaction: REAL });
+    expect(kept).toEqual([]);
+    isFull = false;
+    await shown(ANSWERED);
+    expect([kept.length, journal.length]).toEqual([1, 1]);
   });
 
   it('is not paid when the chain proves the authorization unused, whatever the seller named', async () => {
-    const view = await where({ kind: 'unspent', block: 1n }).shown(ANSWERED);
+    const { shown, journal } = where({ kind: 'unspent', block: 1n });
+    const view = await shown(ANSWERED);
+    expect(journal).toEqual([]);
     expect([view.status, view.transaction]).toEqual(['not_paid', undefined]);
   });
 

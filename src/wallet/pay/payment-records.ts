@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address, Hex } from 'viem';
+import { FacilitatorError } from '../../protocol/errors.js';
 import type { Asking } from '../asks/asking.js';
+import type { Journal } from '../audit/journal.js';
 import type { Reconciler } from '../budget/reconciler.js';
 import type { SpendingStore } from '../budget/spending-store.js';
 import type { Session } from '../session.js';
@@ -16,6 +18,7 @@ interface PaymentRecordsParts {
   readonly asking: Pick<Asking, 'ofIntent'>;
   readonly store: Pick<SpendingStore, 'history'>;
   readonly reconciler: Pick<Reconciler, 'look' | 'transactionOf'>;
+  readonly journal: Pick<Journal, 'append'>;
   readonly publicUrl: string;
   /** Unix seconds. */
   readonly now: () => number;
@@ -71,12 +74,39 @@ export class PaymentRecords {
     const transaction = await this.parts.reconciler.transactionOf(due, claimed);
     const seen: Intent = { ...intent, transaction };
     if (state === 'paid' && fate.kind === 'spent') {
-      const proven: Intent = { ...seen, isProven: true };
-      await this.parts.intents.write(wallet, intentId, storedIntent(proven), record);
+      await this.#keepProven(wallet, intentId, { intent: seen, record });
     }
     if (status === 'paid_not_saved') return paymentView(intentId, seen, status);
     const isAnswered = intent.result !== undefined || intent.save?.file !== undefined;
     return paymentView(intentId, seen, isAnswered ? 'paid' : 'paid_without_content');
+  }
+
+  /** Where the journal cannot take it now, it is proven again when somebody asks the next time. */
+  async #keepProven(
+    wallet: Address,
+    intentId: string,
+    { intent, record }: StoredRecord,
+  ): Promise<void> {
+    const { deal, result, transaction = '' } = intent;
+    if (deal === undefined) return;
+    try {
+      if (result !== undefined) {
+        await this.parts.journal.append({
+          event: 'paid',
+          at: this.parts.now(),
+          wallet,
+          intent: intentId,
+          spending: deal.spending.id,
+          transaction,
+          httpStatus: result.httpStatus,
+        });
+      }
+      const proven = storedIntent({ ...intent, isProven: true });
+      await this.parts.intents.write(wallet, intentId, proven, record);
+    } catch (error) {
+      // It is paid: what could not be noted must not keep the answer from the buyer.
+      if (!(error instanceof FacilitatorError)) throw error;
+    }
   }
 
   /** The newest purchases, newest first, without their answers. */
