@@ -242,7 +242,7 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
   const call = (view: ChainView) => view.call({ to: ACCOUNT, data: '0x' });
   let now: number;
   beforeEach(() => {
-    now = performance.now();
+    now = 1_000_000;
     jest.spyOn(performance, 'now').mockImplementation(() => now);
   });
   afterEach(() => {
