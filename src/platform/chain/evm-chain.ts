@@ -249,17 +249,21 @@ export class EvmChain {
     return agree(this.#panel(), question);
   }
 
-  /** What the other endpoints that are there say of a block that one has shown; those that have it. */
-  async sameBlockElsewhere(view: ChainView, header: BlockHeader): Promise<readonly BlockHeader[]> {
+  /**
+   * What the other endpoints that are there have where one has shown its newest block: their block of that number,
+   * whatever its hash, or their newest one. A made-up block has a hash that nobody else knows.
+   */
+  async newestElsewhere(view: ChainView, header: BlockHeader): Promise<readonly BlockHeader[]> {
     const others = this.views().filter(({ health }) => health !== view.health);
-    const shown = await eachAnswer(others, (other) => other.block(header.number));
-    const same = shown
-      .filter((one) => one?.hash === header.hash)
-      .filter((one) => one !== undefined);
+    const shown = await eachAnswer(
+      others,
+      async (other) => (await other.block(header.number)) ?? (await other.latestBlock()),
+    );
     const differs = (one: BlockHeader): boolean =>
-      !isSameBlock(one, header) || one.baseFeePerGas !== header.baseFeePerGas;
-    if (same.some(differs)) this.noteDisagreement('block header');
-    return same;
+      one.hash === header.hash &&
+      (!isSameBlock(one, header) || one.baseFeePerGas !== header.baseFeePerGas);
+    if (shown.some(differs)) this.noteDisagreement('block header');
+    return shown;
   }
 
   /** @throws ChainUnavailableError, EndpointsDisagreeError */

@@ -24,8 +24,11 @@ export class EvmLaneChain implements LaneChain {
     return this.chain.knownHeads;
   }
 
-  sameBlock({ view, latest }: Pick<Head, 'view' | 'latest'>): Promise<readonly BlockHeader[]> {
-    return this.chain.sameBlockElsewhere(view, latest);
+  newestElsewhere({
+    view,
+    latest,
+  }: Pick<Head, 'view' | 'latest'>): Promise<readonly BlockHeader[]> {
+    return this.chain.newestElsewhere(view, latest);
   }
 
   transactionCount(signer: Address): Promise<TransactionCounts> {

@@ -32,8 +32,8 @@ export interface LaneChain {
    */
   transactionCount(signer: Address): Promise<Pick<TransactionCounts, 'latest' | 'pending'>>;
 
-  /** What the other endpoints say of the newest block; those that have it. */
-  sameBlock(head: Pick<Head, 'view' | 'latest'>): Promise<readonly BlockHeader[]>;
+  /** What the other endpoints have at the number of the newest block, or as their newest. */
+  newestElsewhere(head: Pick<Head, 'view' | 'latest'>): Promise<readonly BlockHeader[]>;
 
   /** Whether any endpoint says so. @throws ChainUnavailableError when none answers within a second. */
   hasCode(address: Address): Promise<boolean>;

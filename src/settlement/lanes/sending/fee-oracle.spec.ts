@@ -4,9 +4,10 @@ import {
   failure,
   FakeChain,
   type FakeNode,
+  hash32,
   result,
 } from '../../../../test/builders/platform/chain/fake-chain.js';
-import { readBlockHeader } from '../../../platform/chain/block.js';
+import { type BlockHeader, readBlockHeader } from '../../../platform/chain/block.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { feesFor } from '../../model/gas-price.js';
@@ -75,9 +76,25 @@ describe('FeeOracle', () => {
       expect(again).toBe(asked);
     });
 
+    it.each<[string, Partial<BlockHeader>]>([
+      ['under another hash', { hash: hash32(666) }],
+      ['under another hash and as a block to come', { hash: hash32(666), number: 6n }],
+    ])('offers what the other one has where it is named %s', async (_, more) => {
+      const truth = new FakeChain(5);
+      const { chain } = await aChain(truth, 2);
+      const head = headOf(chain, truth);
+      const latest = { ...head.latest, baseFeePerGas: 900n * GWEI, ...more };
+      const market = await new FeeOracle(chain).market({ ...head, latest });
+      expect(market).toMatchObject({ baseFeePerGas: 10n });
+    });
+
+    it('offers what the other one has for its newest block where that is behind', async () => {
+      const { market: ask } = await marketOf(2, ([, second]) => second && (second.lag = 1));
+      expect(await ask()).toMatchObject({ baseFeePerGas: 10n });
+    });
+
     it.each<[string, number, (nodes: readonly FakeNode[]) => void]>([
       ['it is the only one', 1, () => undefined],
-      ['the other one is behind', 2, ([, second]) => second && (second.lag = 1)],
       ['the other one is mute', 2, ([, second]) => second && (second.lie = () => failure())],
     ])('is believed where %s', async (_, count, prepare) => {
       const { market: ask } = await marketOf(count, prepare);

@@ -36,14 +36,14 @@ export class FeeOracle {
     return this.#marketAt(await this.#lowerBaseFee(head, baseFeePerGas), head);
   }
 
-  /** The lowest base fee that any endpoint has for the same block. */
+  /** The lowest base fee that any endpoint has for the block of that number, or for its newest one. */
   async #lowerBaseFee({ view, latest }: Head, own: bigint): Promise<bigint> {
     if (this.#asked?.hash !== latest.hash) {
-      const same = await this.chain.sameBlockElsewhere(view, latest);
-      const fees = same.map(({ baseFeePerGas = 0n }) => baseFeePerGas);
+      const elsewhere = await this.chain.newestElsewhere(view, latest);
+      const fees = elsewhere.map(({ baseFeePerGas = 0n }) => baseFeePerGas);
       const lowest = fees.reduce((least, fee) => (fee < least ? fee : least), own);
       // One that does not have the block yet is asked again.
-      if (same.length === 0) return own;
+      if (elsewhere.every(({ number }) => number !== latest.number)) return lowest;
       this.#asked = { hash: latest.hash, lowest };
     }
     return this.#asked.lowest;

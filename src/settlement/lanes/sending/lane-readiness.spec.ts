@@ -121,6 +121,13 @@ describe('a lane that is asked whether it can send', () => {
     }
   });
 
+  it('whose endpoint gives a made-up block an old time goes on', async () => {
+    const { latest } = chain.head;
+    chain.elsewhere = [{ ...latest, hash: SIGNER }];
+    chain.timestamp -= 600;
+    expect(await readiness.isReady()).toBe(true);
+  });
+
   it('says nothing of an old head where a chain mines on demand', async () => {
     headMaxAgeMs = 0;
     chain.timestamp -= 86_400;

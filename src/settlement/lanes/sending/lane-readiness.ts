@@ -22,7 +22,7 @@ const REST_MS = 500;
 const UNKNOWN_PRICE_WEI = 1_000_000_000n;
 
 interface LaneReadinessOptions {
-  readonly chain: Pick<LaneChain, 'sameBlock'>;
+  readonly chain: Pick<LaneChain, 'newestElsewhere'>;
   readonly address: Address;
   /** `undefined` where this process has no key of the lane. */
   readonly signer: Pick<TransactionSigner, 'isAvailable'> | undefined;
@@ -74,13 +74,13 @@ export class LaneReadiness {
     return false;
   }
 
-  /** One endpoint's word for the time of a block stops nothing while another one has it as newer. */
+  /** One endpoint's word for the time of a block stops nothing while another one has a newer one. */
   async #isStale(head: Head): Promise<boolean> {
     const { headMaxAgeMs, clock, chain } = this.options;
     const isOld = ({ timestamp }: BlockHeader): boolean =>
       clock.now() - timestamp * 1000 > headMaxAgeMs;
     if (headMaxAgeMs === 0 || !isOld(head.latest)) return false;
-    return (await chain.sameBlock(head)).every(isOld);
+    return (await chain.newestElsewhere(head)).every(isOld);
   }
 
   /** One endpoint's word for the balance stops nothing while another one has more. */

@@ -193,7 +193,7 @@ export class TestChain {
   /** What other endpoints say of the newest block. */
   elsewhere: readonly BlockHeader[] = [];
 
-  sameBlock(): Promise<readonly BlockHeader[]> {
+  newestElsewhere(): Promise<readonly BlockHeader[]> {
     return Promise.resolve(this.elsewhere);
   }
 
