@@ -210,7 +210,8 @@ export class Claiming {
     view: SettlementView | undefined,
   ): SettleAnswer {
     const { requester, answers } = context;
-    this.own.sales.note({ ref, requester, isHandedOut: true });
+    const authorizationId = authorizationOf(context, ref);
+    this.own.sales.note({ ref, authorizationId, requester, isHandedOut: true });
     return answers
       .of(ref.id)
       .handedOut({ id: ref.id, transaction: view?.transaction }, async () => {
@@ -244,13 +245,15 @@ export class Claiming {
     return { answer: waited.answer };
   }
 
-  #waitFor({ request, answers, requester }: SettleContext, ref: ClaimRef): RequesterWait {
+  #waitFor(context: SettleContext, ref: ClaimRef): RequesterWait {
+    const { request, answers, requester } = context;
     const { isRepeatable, reasons } = actionOf(request.payment.claim);
     return new RequesterWait(ref, {
       store: this.parts.store,
       news: this.parts.news,
       answers: answers.of(ref.id),
       requester,
+      authorizationId: authorizationOf(context, ref),
       connection: request.connection,
       finality: request.finality,
       deadlineAt: request.arrivedAt + this.own.waitMs,
@@ -262,6 +265,11 @@ export class Claiming {
       unknownFailure: reasons.transactionFailed,
     });
   }
+}
+
+/** Where nothing says which authorization it is of, it is of none that another claim could have. */
+function authorizationOf({ identity }: SettleContext, ref: ClaimRef): string {
+  return identity?.authorizationId ?? ref.id;
 }
 
 function acceptedPayment(

@@ -26,6 +26,8 @@ interface World {
   readonly finalAfter?: number;
   readonly failures?: number;
   readonly isOtherClaim?: boolean;
+  /** How often the ledger answers that it still waits for others. */
+  readonly awaited?: number;
   readonly laneChainId?: number;
 }
 
@@ -65,7 +67,12 @@ describe('a claim that the ledger has lost', () => {
       {
         adopt: (_, adoption) => {
           adopted.push(adoption);
-          return Promise.resolve(world.isOtherClaim === true ? undefined : aSettlementView());
+          if (adopted.length <= (world.awaited ?? 0)) return Promise.resolve({ kind: 'not_yet' });
+          return Promise.resolve(
+            world.isOtherClaim === true
+              ? { kind: 'known' }
+              : { kind: 'sold', view: aSettlementView() },
+          );
         },
       },
       { all: () => Promise.resolve([lane]) },
@@ -82,7 +89,7 @@ describe('a claim that the ledger has lost', () => {
       chain,
     );
     await jest.advanceTimersByTimeAsync(3000);
-    return { isAdopted: (await found) !== undefined, adopted, searched, looks };
+    return { found: await found, isAdopted: (await found) !== undefined, adopted, searched, looks };
   }
 
   it.each<[string, World, boolean]>([
@@ -97,6 +104,14 @@ describe('a claim that the ledger has lost', () => {
     ['is looked for again while no endpoint answers', { failures: 3 }, true],
   ])('%s', async (_, world, expected) => {
     expect((await adopt(world)).isAdopted).toBe(expected);
+  });
+
+  it.each<[number, string]>([
+    [3, 'object'],
+    [100, 'not_yet'],
+  ])('waits for what others told: %i times', async (awaited, expected) => {
+    const { found } = await adopt({ awaited });
+    expect(typeof found === 'object' ? 'object' : found).toBe(expected);
   });
 
   it('is made a record of with the transaction that paid it', async () => {

@@ -38,18 +38,24 @@ export class LostClaims {
   /**
    * Waits until the payment is final, and makes a record of it that is sold to this requester.
    *
-   * @returns `undefined` where it is not ours, or the ledger knows another claim of it.
+   * @returns `not_yet` where the ledger still waits, at the end of the requester's time, for what others told; `undefined`
+   *   where it is not ours, or the ledger knows that another has it.
    * @throws RedisUnavailableError
    */
-  async adopt(claim: LostClaim, chain: EvmChain): Promise<SettlementView | undefined> {
+  async adopt(claim: LostClaim, chain: EvmChain): Promise<SettlementView | 'not_yet' | undefined> {
     for (;;) {
+      let isAwaited = false;
       try {
         const use = await finalUse(claim.authorization, chain);
-        if (use !== undefined) return await this.#adoptUse(claim, use, chain);
+        if (use !== undefined) {
+          const adopted = await this.#adoptUse(claim, use, chain);
+          if (adopted !== 'not_yet') return adopted;
+          isAwaited = true;
+        }
       } catch (error) {
         if (!(error instanceof ChainUnavailableError)) throw error;
       }
-      if (this.now() + AGAIN_MS > claim.until) return undefined;
+      if (this.now() + AGAIN_MS > claim.until) return isAwaited ? 'not_yet' : undefined;
       await delay(AGAIN_MS);
     }
   }
@@ -58,7 +64,7 @@ export class LostClaims {
     { ref, identity, requester, settledAmount }: LostClaim,
     { transaction, blockNumber, blockHash, logIndex }: AuthorizationUse,
     chain: EvmChain,
-  ): Promise<SettlementView | undefined> {
+  ): Promise<SettlementView | 'not_yet' | undefined> {
     if (logIndex === undefined) return undefined;
     // That it is ours makes a success of it: two endpoints have to name its sender.
     const from = await chain.agree({
@@ -74,7 +80,7 @@ export class LostClaims {
     );
     if (!isOurs) return undefined;
     const { chainId, id } = ref;
-    return this.store.adopt(requester, {
+    const adopted = await this.store.adopt(requester, {
       chainId,
       id,
       identity,
@@ -84,6 +90,8 @@ export class LostClaims {
       blockHash,
       logIndex,
     });
+    if (adopted.kind === 'sold') return adopted.view;
+    return adopted.kind === 'not_yet' ? 'not_yet' : undefined;
   }
 }
 

@@ -66,7 +66,7 @@ export class PastAnswers {
     // Whether the payee was paid is not known: neither the refusal nor its advice would be true.
     if (isUsed === undefined) return answers.failure('network_unavailable');
     const use = await finder.userOf(request.payment, chain, until);
-    const adopted = context.lost && (await this.#adopt(context, context.lost));
+    const adopted = context.lost && (await this.#adopt(context, context.lost, use?.transaction));
     if (adopted !== undefined) return adopted;
     // It may have been sold to this key, or be done: that cannot be told now, and is not denied.
     const mayBeSuccess = request.keyTag !== '' || isRepeatable;
@@ -97,6 +97,7 @@ export class PastAnswers {
   async #adopt(
     { request, identity, requester, answers, chain }: SettleContext,
     ref: ClaimRef,
+    transaction: Hex | undefined,
   ): Promise<SettleAnswer | undefined> {
     const authorization = refOfPayment(request.payment);
     if (identity === undefined || authorization === undefined) return undefined;
@@ -106,8 +107,14 @@ export class PastAnswers {
     const settledAmount = settlesLess ? request.payment.requirements.amount : undefined;
     const lost = { ref, identity, requester, authorization, settledAmount, until };
     const view = await this.parts.lostClaims.adopt(lost, chain);
+    if (view === 'not_yet') {
+      return transaction === undefined
+        ? answers.failure('network_unavailable')
+        : answers.pending(transaction);
+    }
     if (view === undefined || !request.connection.isWritable) return undefined;
-    sales.note({ ref, requester, isHandedOut: false });
+    const { authorizationId } = identity;
+    sales.note({ ref, authorizationId, requester, isHandedOut: false });
     return answers.of(ref.id).success(view, async () => {
       sales.takenBack(ref.id);
       await owed.takeOrOwe(() => this.parts.store.takeBack(ref, requester));

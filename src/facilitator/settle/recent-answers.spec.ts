@@ -4,6 +4,7 @@ import { RecentAnswers } from './recent-answers.js';
 
 const aSale = (id: string): MadeSale => ({
   ref: { chainId: 56, id },
+  authorizationId: id,
   requester: { id: 'p.1', keyTag: '', credentials: [], arrivedAt: 0 },
   isHandedOut: false,
 });

@@ -86,6 +86,7 @@ describe('a requester that waits', () => {
         ref.id,
       ),
       requester,
+      authorizationId: 'authorization',
       connection,
       finality,
       deadlineAt: Date.now() + WAIT_MS,

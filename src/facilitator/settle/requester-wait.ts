@@ -34,6 +34,7 @@ interface WaitOptions {
   readonly news: Pick<SettlementEvents, 'listen'>;
   readonly answers: SettleAnswers;
   readonly requester: Requester;
+  readonly authorizationId: string;
   readonly connection: Connection;
   readonly finality: Finality;
   /** Milliseconds since the epoch at which the requester is answered whatever is known. */
@@ -172,7 +173,7 @@ export class RequesterWait {
   }
 
   async #redeem(): Promise<Standing> {
-    const { store, requester, answers, connection, finality } = this.options;
+    const { store, requester, authorizationId, answers, connection, finality } = this.options;
     if (!connection.isWritable) return SOON;
     // From here on the ledger may say that it is this requester's, whether the reply comes or not.
     this.#mayHaveSale = true;
@@ -182,7 +183,12 @@ export class RequesterWait {
     this.#note(view);
     switch (kind) {
       case 'sold':
-        this.options.sales.note({ ref: this.ref, requester, isHandedOut: false });
+        this.options.sales.note({
+          ref: this.ref,
+          authorizationId,
+          requester,
+          isHandedOut: false,
+        });
         return answered(answers.success(view, () => this.#takeBack()));
       case 'not_yet':
         return SOON;

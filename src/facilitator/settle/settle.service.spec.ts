@@ -18,7 +18,7 @@ import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
-import { BLANK_RECORD } from '../../settlement/ledger/settlement-store.js';
+import { BLANK_RECORD, RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import type { Judgement, PaymentVerifier } from '../verify/payment-verifier.js';
@@ -160,8 +160,8 @@ describe('SettleService', () => {
         },
         archived: new ArchivedPayments(NO_ARCHIVE, verifier),
         lostClaims: {
-          adopt: ({ ref, identity, requester, settledAmount }) =>
-            store.adopt(requester, {
+          adopt: async ({ ref, identity, requester, settledAmount }) => {
+            const adopted = await store.adopt(requester, {
               ...ref,
               identity,
               transaction: TX,
@@ -169,7 +169,10 @@ describe('SettleService', () => {
               logIndex: 0,
               blockHash: TX,
               settledAmount,
-            }),
+            });
+            if (adopted.kind === 'sold') return adopted.view;
+            return adopted.kind === 'not_yet' ? 'not_yet' : undefined;
+          },
         },
         onTrouble: (what) => trouble.push(what),
       },
@@ -567,11 +570,26 @@ describe('SettleService', () => {
     expect(trouble).toEqual(['a withdrawal said again']);
   });
 
+  it('the ledger lost a claim whose payment was made, and others may still say what they told: it is pending', async () => {
+    const settling = settle(aPayment());
+    await pass(0);
+    store.forgetAll();
+    refusal = 'invalid_exact_evm_nonce_already_used';
+    usedBy = { transaction: TX };
+    await pass(1100);
+    expect((await settling)?.body).toMatchObject({
+      success: false,
+      errorReason: 'settlement_pending',
+      transaction: TX,
+    });
+  });
+
   it('the ledger lost a claim whose payment one of our signers made: its requester is told success', async () => {
     const [payment, unseen] = [aPayment(), aPayment()];
     const settling = settle(payment);
     await pass(0);
     store.forgetAll();
+    store.goBack(RESTATE_MS);
     refusal = 'invalid_exact_evm_nonce_already_used';
     usedBy = { transaction: TX };
     await pass(1100);
@@ -661,6 +679,7 @@ describe('SettleService', () => {
       const settling = settle(payment);
       await pass(0);
       store.forgetAll();
+      store.goBack(RESTATE_MS);
       refusal = 'permit2_invalid_nonce';
       usedBy = { transaction: TX };
       await pass(1100);

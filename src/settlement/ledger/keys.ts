@@ -20,6 +20,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `d:<id>` | string | `RETENTION_DAYS` | its details, JSON |
  * | `w:<id>` | zset | 5 minutes after the last one came | its requesters by their last heartbeat, ms |
  * | `a:<authorization id>` | hash | as its records | claims of an authorization: `live`, `sold`, `last` |
+ * | `t:<authorization id>` | string | `TOMBSTONE_DAYS` | who was told of success or has a 202 where the ledger lost the claim, `<requester>|<key tag>` |
  * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |
  * | `o:<payer>` `…:o:0xb2…` | string | while it is in flight | the authorization whose payer's own transaction comes first: one at a time |
  * | `funded` | hash | always | payers that were sent native coins: `<nonce of the transaction they are for>:sent` or `:done` |
@@ -84,6 +85,8 @@ export const formatKey = (chainId: number): string => ledgerKey(chainId, 'format
 export const recordKey = (chainId: number, id: string): string => ledgerKey(chainId, `s:${id}`);
 export const authorizationKey = (chainId: number, authorizationId: string): string =>
   ledgerKey(chainId, `a:${authorizationId}`);
+export const lostSaleKey = (chainId: number, authorizationId: string): string =>
+  ledgerKey(chainId, `t:${authorizationId}`);
 export const inFlightKey = (chainId: number, token: string, payer: string): string =>
   ledgerKey(chainId, `f:${token}:${payer}`);
 export const transactionKey = (chainId: number, hash: string): string =>

@@ -21,6 +21,7 @@ import type { Requester } from './requester.js';
 import { REQUESTER_SCRIPTS } from './requester-scripts.js';
 import {
   type Adoption,
+  type AdoptResult,
   type BindResult,
   type Claim,
   type ClaimedPayment,
@@ -226,9 +227,19 @@ export class RedisSettlementStore implements SettlementStore {
     }
   }
 
-  async restate({ ref, requester, isHandedOut }: MadeSale): Promise<boolean> {
-    const args = [requester.id, requester.keyTag, isHandedOut ? '1' : ''];
-    return (await this.#runOn(REQUESTER_SCRIPTS.restate, ref, args)) === 1;
+  async restate({
+    ref: { chainId, id },
+    authorizationId,
+    requester,
+    isHandedOut,
+  }: MadeSale): Promise<boolean> {
+    const said = await this.#run(
+      REQUESTER_SCRIPTS.restate,
+      chainId,
+      [keys.recordKey(chainId, id), keys.lostSaleKey(chainId, authorizationId)],
+      [requester.id, requester.keyTag, isHandedOut ? '1' : '', this.limits.tombstoneSeconds],
+    );
+    return said === 1;
   }
 
   async restateWithdrawal({ ref, reason }: ToldWithdrawal): Promise<boolean> {
@@ -249,17 +260,36 @@ export class RedisSettlementStore implements SettlementStore {
     );
   }
 
-  async adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
+  async adopt(requester: Requester, adoption: Adoption): Promise<AdoptResult> {
     const { chainId, id, identity } = adoption;
     const reply = asList(
       await this.#run(
         REQUESTER_SCRIPTS.adopt,
         chainId,
-        [keys.recordKey(chainId, id), keys.authorizationKey(chainId, identity.authorizationId)],
-        [requester.id, requester.keyTag, this.limits.tombstoneSeconds, ...adoptionFields(adoption)],
+        [
+          keys.recordKey(chainId, id),
+          keys.authorizationKey(chainId, identity.authorizationId),
+          keys.lostSaleKey(chainId, identity.authorizationId),
+        ],
+        [
+          requester.id,
+          requester.keyTag,
+          this.limits.tombstoneSeconds,
+          RESTATE_MS,
+          ...adoptionFields(adoption),
+        ],
       ),
     );
-    return asText(reply[0]) === 'sold' ? readView(id, reply[1]) : undefined;
+    const kind = asText(reply[0]);
+    switch (kind) {
+      case 'sold':
+        return { kind, view: presentView(id, reply[1]) };
+      case 'known':
+      case 'not_yet':
+        return { kind };
+      default:
+        throw new TypeError(`adopt answered ${kind}`);
+    }
   }
 
   onEpochChange(listener: (chainId: number) => void): () => void {

@@ -93,9 +93,18 @@ export type BindResult =
 /** A sale that this process has made and may have to say again; see {@link SettlementStore.restate}. */
 export interface MadeSale {
   readonly ref: ClaimRef;
+  readonly authorizationId: string;
   readonly requester: Requester;
   readonly isHandedOut: boolean;
 }
+
+export type AdoptResult =
+  | { readonly kind: 'sold'; readonly view: SettlementView }
+  /**
+   * - `known`: the ledger has another claim of this authorization, or another was told of success.
+   * - `not_yet`: the ledger went back a moment ago, and others may still say what they sold.
+   */
+  | { readonly kind: 'known' | 'not_yet' };
 
 /** That a claim was withdrawn, as a requester was told; see {@link SettlementStore.restateWithdrawal}. */
 export interface ToldWithdrawal {
@@ -183,7 +192,8 @@ export interface SettlementStore {
   ): Promise<LeaveResult>;
 
   /**
-   * After a ledger went back: says again what was sold.
+   * After a ledger went back: says again what was sold. Of a claim that the ledger lost it is kept who was told, so that
+   * nobody else adopts it.
    *
    * @returns whether it is, or was a 202 whose claim has ended unpaid: there is nothing to be said of it.
    */
@@ -207,8 +217,8 @@ export interface SettlementStore {
    */
   speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void>;
 
-  /** @returns `undefined` where the ledger has another claim of this authorization. */
-  adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined>;
+  /** Makes a record of a payment whose claim the ledger lost, sold to this requester. */
+  adopt(requester: Requester, adoption: Adoption): Promise<AdoptResult>;
 
   /** Told when the ledger of a chain went back. @returns how to stop listening. */
   onEpochChange(listener: (chainId: number) => void): () => void;

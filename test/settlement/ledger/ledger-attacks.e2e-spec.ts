@@ -293,9 +293,14 @@ describe('the ledger under attack', () => {
     await expect(first.lanes.renew(held, 1000)).rejects.toThrow(LedgerEpochChangedError);
     expect((await second.store.redeem(sold, other, 'included')).kind).toBe('not_yet');
     expect((await second.store.leave(waiting, seller, 'timeout', undefined)).kind).toBe('unsure');
-    expect(await first.store.restate({ ref: sold, requester: seller, isHandedOut: false })).toBe(
-      true,
-    );
+    expect(
+      await first.store.restate({
+        ref: sold,
+        authorizationId: 'known',
+        requester: seller,
+        isHandedOut: false,
+      }),
+    ).toBe(true);
     expect((await second.store.redeem(sold, other, 'included')).kind).toBe('lost');
 
     // The ledger has both of them queued, and gives no lane anything until every process may have said what it told.

@@ -2,18 +2,23 @@
 
 -- After the ledger lost a claim that its requester knows, and whose payment one of our own signers made: a finished
 -- record, sold to that requester.
--- KEYS[1] epoch, KEYS[2] record, KEYS[3] index of the authorization
--- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] seconds it is kept, ARGV[5..] fields: name, value, ...
--- Returns {'sold', view} | {'known'} where the ledger has a claim of this authorization.
+-- KEYS[1] epoch, KEYS[2] record, KEYS[3] index of the authorization, KEYS[4] lost sale of the authorization
+-- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] seconds it is kept,
+-- ARGV[5] ms after a ledger went back in which nothing is adopted in any case, ARGV[6..] fields: name, value, ...
+-- Returns {'sold', view} | {'known'} where the ledger has a claim of this authorization, or another was told of success
+-- | {'not_yet'} while processes may still have to say what they told.
 local index = redis.call('HMGET', KEYS[3], 'live', 'sold', 'last')
 for i = 1, 3 do
   if index[i] and 'x' .. index[i] ~= 'x' .. string.sub(KEYS[2], #prefix + 3)
     and redis.call('EXISTS', record_key(index[i])) == 1 then return { 'known' } end
 end
 if redis.call('EXISTS', KEYS[2]) == 0 then
+  if is_awaiting(tonumber(ARGV[5])) then return { 'not_yet' } end
+  local told, told_key = string.match(redis.call('GET', KEYS[4]) or '', '^([^|]*)|(.*)$')
+  if told and told ~= ARGV[2] and (told_key == '' or told_key ~= ARGV[3]) then return { 'known' } end
   local at = now()
   redis.call('HSET', KEYS[2], 'stage', 'finalized', 'paid', '1', 'sale', 'sold', 'sold_to', ARGV[2], 'sold_key', ARGV[3],
-    'told', '1', 'key', ARGV[3], 't_claimed', at, 't_included', at, 't_finished', at, unpack(ARGV, 5))
+    'told', '1', 'key', ARGV[3], 't_claimed', at, 't_included', at, 't_finished', at, unpack(ARGV, 6))
   redis.call('EXPIRE', KEYS[2], ARGV[4])
   redis.call('HSET', KEYS[3], 'sold', string.sub(KEYS[2], #prefix + 3), 'last', string.sub(KEYS[2], #prefix + 3))
   redis.call('EXPIRE', KEYS[3], ARGV[4])

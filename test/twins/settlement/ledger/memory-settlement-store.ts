@@ -11,6 +11,7 @@ import { AWAITED_MS } from '../../../../src/settlement/ledger/epoch.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
 import {
   type Adoption,
+  type AdoptResult,
   type BindResult,
   type Claim,
   type ClaimedPayment,
@@ -27,7 +28,7 @@ import {
   type ToldWithdrawal,
   WAITING_MAX,
 } from '../../../../src/settlement/ledger/settlement-store.js';
-import type { Finality, SettlementView } from '../../../../src/settlement/model/settlement.js';
+import type { Finality } from '../../../../src/settlement/model/settlement.js';
 import {
   isFinishedStage,
   type SettlementEvent,
@@ -232,8 +233,7 @@ export class MemorySettlementStore implements SettlementStore {
         return answer(this.#settlements.isPastGrace(record) ? 'lost' : 'not_eligible');
       }
       if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
-      const awaitedMs = this.#awaited.size > 0 ? AWAITED_MS : RESTATE_MS;
-      if (this.#settlements.isJustBack(record, awaitedMs)) return answer('not_yet');
+      if (this.#settlements.isJustBack(record, this.#awaitedMs)) return answer('not_yet');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
       record.waiters.delete(requester.id);
       return answer('sold');
@@ -293,21 +293,30 @@ export class MemorySettlementStore implements SettlementStore {
     });
   }
 
-  adopt(requester: Requester, adoption: Adoption): Promise<SettlementView | undefined> {
-    return this.#step(() => {
+  adopt(requester: Requester, adoption: Adoption): Promise<AdoptResult> {
+    return this.#step((): AdoptResult => {
       const { id, identity, transaction, settledAmount } = adoption;
       const index = this.#settlements.idsOf(identity.authorizationId);
       const others = [index.live, index.sold, index.last].filter((one) => one !== id);
-      if (others.some((one) => this.#settlements.record(one) !== undefined)) return undefined;
+      if (others.some((one) => this.#settlements.record(one) !== undefined)) {
+        return { kind: 'known' };
+      }
+      const known = this.#settlements.record(id);
+      if (known !== undefined && known.soldTo !== requester.id) return { kind: 'known' };
+      if (known === undefined) {
+        const { epochAt } = this.#settlements;
+        if (epochAt > 0 && this.now() - epochAt < this.#awaitedMs) return { kind: 'not_yet' };
+        if (this.#settlements.isLostToAnother(identity, requester)) return { kind: 'known' };
+      }
       const claim = { identity, payment: undefined, isHandedOut: false, settledAmount };
-      const record = this.#settlements.record(id) ?? newRecord(id, claim, requester, this.now());
+      const record = known ?? newRecord(id, claim, requester, this.now());
       record.stage = 'finalized';
       record.isPaid = true;
       record.hashes = [transaction];
       record.includedAt = this.now();
       this.#settlements.add(record, { last: id });
       this.#settlements.sell(record, requester, false, true);
-      return viewOf(record);
+      return { kind: 'sold', view: viewOf(record) };
     });
   }
 
@@ -317,6 +326,10 @@ export class MemorySettlementStore implements SettlementStore {
   }
 
   // ---------------------------------------------------------------- parts
+
+  get #awaitedMs(): number {
+    return this.#awaited.size > 0 ? AWAITED_MS : RESTATE_MS;
+  }
 
   #step<T>(take: () => T): Promise<T> {
     if (this.outage === 'away') return Promise.reject(new RedisUnavailableError('step', 'away'));

@@ -46,6 +46,8 @@ export class MemorySettlements {
   readonly #indexes = new Map<string, Index>();
   /** How long payers had places that came to nothing, ms; a minute for a signed payment that has none again. */
   readonly #placed = new Map<string, number>();
+  /** Who was told of success where the ledger lost the claim, by authorization. */
+  readonly #lostSales = new Map<string, Requester>();
   /** When the ledger went back last. */
   epochAt = 0;
 
@@ -95,6 +97,7 @@ export class MemorySettlements {
   clear(): void {
     this.#records.clear();
     this.#indexes.clear();
+    this.#lostSales.clear();
   }
 
   /** @param transaction - of an `allocated` or an inclusion. */
@@ -186,13 +189,22 @@ export class MemorySettlements {
   }
 
   /** As `restate` of the port. */
-  sellAgain({ ref, requester, isHandedOut }: MadeSale): boolean {
+  sellAgain({ ref, authorizationId, requester, isHandedOut }: MadeSale): boolean {
     const record = this.record(ref.id);
-    if (record === undefined) return false;
+    if (record === undefined) {
+      if (!this.#lostSales.has(authorizationId)) this.#lostSales.set(authorizationId, requester);
+      return false;
+    }
     if (isHandedOut && isOverUnpaid(record)) return true;
     if (isSold(record)) return isSoldTo(record, requester);
     this.sell(record, requester, isHandedOut, !isHandedOut);
     return true;
+  }
+
+  /** Whether another was told of success of a claim that the ledger lost. */
+  isLostToAnother({ authorizationId }: PaymentIdentity, { id, keyTag }: Requester): boolean {
+    const told = this.#lostSales.get(authorizationId);
+    return told !== undefined && told.id !== id && (keyTag === '' || told.keyTag !== keyTag);
   }
 
   /** As `restateWithdrawal` of the port. */

@@ -463,6 +463,45 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(await store.takeOver(third, next, left)).toBe(false);
     });
 
+    it('adopts a payment of ours that the ledger lost, for one requester', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const { payment, identity } = made;
+      const lost = { ...store.refOf(payment, identity, first), identity };
+      const adoption = { ...lost, transaction: TX, blockNumber: 7n, blockHash: TX };
+      const adopted = await store.adopt(first, { ...adoption, logIndex: 0 });
+      expect(adopted).toMatchObject({
+        kind: 'sold',
+        view: { state: 'finalized', isPaid: true, transaction: TX },
+      });
+      const other = { ...adoption, ...store.refOf(payment, identity, second), logIndex: 0 };
+      expect(await store.adopt(second, other)).toEqual({ kind: 'known' });
+      expect((await claim(second, made)).kind).toBe('known');
+    });
+
+    it('adopts nothing before every process that lived has said what it told, nor what it told another', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const process = `told${first.id}`;
+      await store.speak(CHAIN_ID, process, () => true);
+      await world.goBackBeforeSale(await claimed(aRequester()), 2 * RESTATE_MS);
+      const adopt = (requester: Requester, { payment, identity }: ReturnType<typeof aPayment>) => {
+        const ref = store.refOf(payment, identity, first);
+        const block = { transaction: TX, blockNumber: 7n, blockHash: TX, logIndex: 0 };
+        return store.adopt(requester, { ...ref, ...block, identity });
+      };
+      const [told, untold] = [aPayment(), aPayment()];
+      expect(await adopt(second, told)).toEqual({ kind: 'not_yet' });
+      const ref = store.refOf(told.payment, told.identity, first);
+      const { authorizationId } = told.identity;
+      const sale = { ref, authorizationId, requester: first, isHandedOut: false };
+      expect(await store.restate(sale)).toBe(false);
+      expect(await adopt(first, told)).toEqual({ kind: 'not_yet' });
+      await store.speak(CHAIN_ID, process, () => true);
+      expect(await adopt(second, told)).toEqual({ kind: 'known' });
+      expect((await adopt(second, untold)).kind).toBe('sold');
+      expect((await adopt(first, told)).kind).toBe('sold');
+      expect(await adopt(second, told)).toEqual({ kind: 'known' });
+    });
+
     it('is told again what was sold when the ledger went back, before anybody else is', async () => {
       const [first, second] = [aRequester(), aRequester()];
       const ref = await claimed(first);
@@ -472,8 +511,22 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await store.redeem(ref, first, 'included');
       await world.goBackBeforeSale(ref);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
-      expect(await store.restate({ ref, requester: first, isHandedOut: false })).toBe(true);
-      expect(await store.restate({ ref, requester: second, isHandedOut: false })).toBe(false);
+      expect(
+        await store.restate({
+          ref,
+          authorizationId: 'known',
+          requester: first,
+          isHandedOut: false,
+        }),
+      ).toBe(true);
+      expect(
+        await store.restate({
+          ref,
+          authorizationId: 'known',
+          requester: second,
+          isHandedOut: false,
+        }),
+      ).toBe(false);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
     });
 
@@ -493,7 +546,14 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await speak(other, true);
       await speak(late, false);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
-      expect(await store.restate({ ref, requester: first, isHandedOut: false })).toBe(true);
+      expect(
+        await store.restate({
+          ref,
+          authorizationId: 'known',
+          requester: first,
+          isHandedOut: false,
+        }),
+      ).toBe(true);
       await speak(late, true);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
     });
@@ -503,7 +563,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const over = await claimed(first, made, true);
       await world.refuse(over, 'invalid_exact_evm_insufficient_balance');
       const live = await claimed(second, made, true);
-      const sale = { ref: over, requester: first, isHandedOut: true };
+      const sale = { ref: over, authorizationId: 'known', requester: first, isHandedOut: true };
       expect(await store.restate(sale)).toBe(true);
       expect(await look(made)).toMatchObject({ known: { id: live.id } });
     });
@@ -541,7 +601,14 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const [first, reason] = [aRequester(), 'settlement_not_sent' as const];
       const sold = await claimed(first);
       await world.goBackBeforeSale(sold);
-      expect(await store.restate({ ref: sold, requester: first, isHandedOut: false })).toBe(true);
+      expect(
+        await store.restate({
+          ref: sold,
+          authorizationId: 'known',
+          requester: first,
+          isHandedOut: false,
+        }),
+      ).toBe(true);
       expect(await store.restateWithdrawal({ ref: sold, reason })).toBe(false);
       const refused = await claimed(first);
       await world.refuse(refused, 'invalid_exact_evm_insufficient_balance');
@@ -574,18 +641,6 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await world.goBackBeforeSale(await claimed(first));
       const ref = await claimed(second);
       expect((await store.leave(ref, second, 'timeout', undefined)).kind).toBe('unsure');
-    });
-
-    it('adopts a payment of ours that the ledger lost, for one requester', async () => {
-      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
-      const { payment, identity } = made;
-      const lost = { ...store.refOf(payment, identity, first), identity };
-      const adoption = { ...lost, transaction: TX, blockNumber: 7n, blockHash: TX };
-      const adopted = await store.adopt(first, { ...adoption, logIndex: 0 });
-      expect(adopted).toMatchObject({ state: 'finalized', isPaid: true, transaction: TX });
-      const other = { ...adoption, ...store.refOf(payment, identity, second), logIndex: 0 };
-      expect(await store.adopt(second, other)).toBeUndefined();
-      expect((await claim(second, made)).kind).toBe('known');
     });
 
     describe('where less than what was signed may be settled', () => {
