@@ -126,13 +126,15 @@ interface Answer<T> {
   readonly isUnable: boolean;
 }
 
-async function ask<T>(view: ChainView, { read }: Question<T>): Promise<Answer<T>> {
+async function ask<T>(view: ChainView, { read, ability }: Question<T>): Promise<Answer<T>> {
   try {
     const claim = await read(view.within(WITNESS_TIMEOUT_MS));
     return { view, said: { view, claim }, isUnable: false };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
-    return { view, said: undefined, isUnable: error instanceof CannotAnswerError };
+    // What it was asked beside this question proves nothing of this one.
+    const isOfThis = ability === undefined || view.health.refusals.has(ability);
+    return { view, said: undefined, isUnable: isOfThis && error instanceof CannotAnswerError };
   }
 }
 

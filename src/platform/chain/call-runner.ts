@@ -268,7 +268,7 @@ export class CallRunner {
   #noteOutcome(at: unknown, answer: RpcOutcome): void {
     const { health } = this.parts;
     if (at === 'latest') noteOutcome(health, 'calls', answer);
-    else if (isAtShownBlock(at, health.blocks)) noteOutcome(health, 'state', answer);
+    else if (isAtShownBlock(at, health)) noteOutcome(health, 'state', answer);
   }
 
   /** Whose fault it is that there is no answer: ours, that of a node which answers nothing, or this call's. */

@@ -24,6 +24,7 @@ import type { ContractPresence } from './contract-presence.js';
 import {
   type EndpointHealth,
   isAtShownBlock,
+  isRecent,
   noteAnswer,
   noteBlock,
   noteFailure,
@@ -124,25 +125,6 @@ export class ChainView implements ChainQueries {
     const receipt = readReceipt(await this.#read('eth_getTransactionReceipt', [hash]));
     if (receipt !== undefined && receipt.hash !== hash) throw this.#unavailable('receipt');
     return receipt;
-  }
-
-  /**
-   * The receipt of a transaction that another endpoint has in this block. An endpoint whose own block lists it, and
-   * that has no receipt of it, refuses it.
-   *
-   * @throws ChainUnavailableError where it has none.
-   */
-  async receiptIn(block: Pick<BlockHeader, 'number' | 'hash'>, hash: Hex): Promise<Receipt> {
-    const receipt = await this.receipt(hash);
-    if (receipt !== undefined) return receipt;
-    const own = await this.#read('eth_getBlockByNumber', [quantity(block.number), false]);
-    const isOwn = readBlockHeader(own)?.hash === block.hash;
-    const listed = isOwn ? (own as { readonly transactions?: unknown }).transactions : undefined;
-    const isListed = Array.isArray(listed) && listed.includes(hash);
-    if (isListed && noteOutcome(this.health, 'receipts', UNREADABLE)) {
-      throw new CannotAnswerError(this.chainId, 'receipt');
-    }
-    throw new ChainUnavailableError(this.chainId, 'receipt');
   }
 
   async transaction(hash: Hex): Promise<TransactionCall | undefined> {
@@ -269,15 +251,9 @@ export class ChainView implements ChainQueries {
   /** @throws ChainUnavailableError when this endpoint does not answer with a result. */
   async #read(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await this.health.endpoint.request(method, params, this.timeoutMs);
-    const isNone = answer.kind === 'result' && answer.value === null;
     const ability = abilityFor(method, params, this.health);
-    // That there is no receipt yet proves nothing of those it has.
-    if (ability === 'receipts' && isNone) {
-      noteAnswer(this.health);
-      return null;
-    }
     // It has shown such a block itself: that it has none is a refusal.
-    const isMissing = ability === 'blocks' && isNone;
+    const isMissing = ability === 'blocks' && answer.kind === 'result' && answer.value === null;
     if (noteOutcome(this.health, ability, isMissing ? UNREADABLE : answer)) {
       throw new CannotAnswerError(this.chainId, method);
     }
@@ -303,19 +279,21 @@ export class ChainView implements ChainQueries {
 function abilityFor(
   method: string,
   params: readonly unknown[],
-  { blocks, shown }: EndpointHealth,
+  health: EndpointHealth,
 ): Ability | undefined {
   const [first, point] = params;
   switch (method) {
     case 'eth_getTransactionReceipt':
       return 'receipts';
-    case 'eth_getBlockByNumber':
-      return point === false && (readQuantity(first) ?? Infinity) <= (shown?.number ?? -1n)
+    case 'eth_getBlockByNumber': {
+      const number = readQuantity(first);
+      return point === false && number !== undefined && isRecent(number, health)
         ? 'blocks'
         : undefined;
+    }
     case 'eth_getTransactionCount':
     case 'eth_getBalance':
-      return isAtShownBlock(point, blocks) ? 'state' : undefined;
+      return isAtShownBlock(point, health) ? 'state' : undefined;
     default:
       return undefined;
   }

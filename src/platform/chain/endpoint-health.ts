@@ -3,7 +3,8 @@ import type { BlockHeader } from './block.js';
 import { JointCalls } from './joint/joint-calls.js';
 import { type Ability, Refusals } from './refusals.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
-import type { RpcOutcome, SilenceCause } from './rpc/rpc-outcome.js';
+import { isRateLimit } from './rpc/rpc-classes.js';
+import type { RpcError, RpcOutcome } from './rpc/rpc-outcome.js';
 
 /** What the last probe and the calls since then have shown about one endpoint. */
 export interface EndpointHealth {
@@ -25,8 +26,8 @@ export interface EndpointHealth {
   blockTimeMs: number | undefined;
   /** What it has proved that it cannot answer. */
   readonly refusals: Refusals;
-  /** Hashes of the blocks it has shown lately: of those it must be able to tell the state. */
-  readonly blocks: Set<Hex>;
+  /** The blocks it has shown lately, by hash: of the recent ones it must be able to tell the state. */
+  readonly blocks: Map<Hex, bigint>;
   hasFinalizedTag: boolean | undefined;
   hasLogs: boolean | undefined;
   /** Probes in a row that were answered without logs. */
@@ -63,6 +64,11 @@ const UNKNOWN_BLOCK_TIME_MS = 15_000;
 /** No header makes a node wait longer than this many milliseconds for its next block. */
 const BLOCK_TIME_MOST_MS = 60_000;
 const BLOCKS_KEPT = 128;
+/**
+ * Behind its own head: what every full node keeps the state of (geth 128 blocks). That an endpoint does not answer for an
+ * older block says nothing of it, whoever names that block.
+ */
+const RECENT_BLOCKS = 100n;
 /** What a refusal taught is forgotten after this long: it may have been a mistake. */
 const TIP_KEPT_MS = 10_000;
 
@@ -73,7 +79,7 @@ export function newEndpointHealth(
   return {
     endpoint,
     refusals: new Refusals(onAbility),
-    blocks: new Set(),
+    blocks: new Map(),
     joint: new JointCalls(endpoint),
     isReachable: undefined,
     isRightChain: undefined,
@@ -104,17 +110,23 @@ export function noteAnswer(health: EndpointHealth): void {
 }
 
 /** A block that it has shown, newest or not. */
-export function noteBlock({ blocks }: EndpointHealth, { hash }: BlockHeader): void {
+export function noteBlock({ blocks }: EndpointHealth, { hash, number }: BlockHeader): void {
   blocks.delete(hash);
-  blocks.add(hash);
-  const [oldest] = blocks;
+  blocks.set(hash, number);
+  const [oldest] = blocks.keys();
   if (oldest !== undefined && blocks.size > BLOCKS_KEPT) blocks.delete(oldest);
 }
 
-/** Whether a block, as JSON-RPC names it, is one by its hash that an endpoint has shown itself. */
-export function isAtShownBlock(point: unknown, blocks: ReadonlySet<Hex>): boolean {
+/** Whether a block, as JSON-RPC names it, is a recent one by its hash that an endpoint has shown itself. */
+export function isAtShownBlock(point: unknown, health: EndpointHealth): boolean {
   if (typeof point !== 'object' || point === null || !('blockHash' in point)) return false;
-  return blocks.has(point.blockHash as Hex);
+  const number = health.blocks.get(point.blockHash as Hex);
+  return number !== undefined && isRecent(number, health);
+}
+
+/** Whether an endpoint must have the block of this number, by its own newest one. */
+export function isRecent(number: bigint, { shown }: EndpointHealth): boolean {
+  return shown !== undefined && number <= shown.number && shown.number - number <= RECENT_BLOCKS;
 }
 
 /** @returns whether it has proved that it cannot answer what it was asked for as a witness. */
@@ -125,17 +137,29 @@ export function noteOutcome(
 ): boolean {
   if (ability === undefined) return false;
   if (outcome.kind === 'result') refusals.answered(ability);
-  else if (outcome.kind === 'error' || !NOT_ITS_SILENCE.has(outcome.cause)) {
-    refusals.refused(ability, shown?.number ?? 0n);
-  }
+  else if (isProof(ability, outcome)) refusals.refused(ability, shown?.number ?? 0n);
   return refusals.has(ability);
 }
 
 /** An answer without what was asked for is none. */
 export const UNREADABLE: RpcOutcome = { kind: 'silent', cause: 'malformed' };
 
-/** Causes of silence that say nothing of what an endpoint can answer. */
-const NOT_ITS_SILENCE: ReadonlySet<SilenceCause> = new Set(['not_sent', 'wrong_chain']);
+/**
+ * Whether an answer without a result counts towards the proof that an endpoint cannot answer this. Receipts, blocks and
+ * states are what success and failure are told by: if silence and limits counted there, anybody who keeps an endpoint busy
+ * could have another one believed alone. Calls are what is looked at before money is spent.
+ */
+function isProof(ability: Ability, outcome: Exclude<RpcOutcome, { kind: 'result' }>): boolean {
+  if (outcome.kind === 'error') return ability === 'calls' || !isBusy(outcome.error);
+  const { cause } = outcome;
+  if (cause === 'not_sent' || cause === 'wrong_chain') return false;
+  return ability === 'calls' || cause === 'malformed';
+}
+
+/** geth, of what stands in a batch behind answers that were too long for it. */
+const BATCH_TOO_LARGE = -32_003;
+
+const isBusy = (error: RpcError): boolean => isRateLimit(error) || error.code === BATCH_TOO_LARGE;
 
 /** What it says is its newest block: whether that is so is found out by others. */
 export function noteHead(health: EndpointHealth, head: BlockHeader): void {

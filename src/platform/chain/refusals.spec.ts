@@ -68,14 +68,9 @@ describe('an endpoint that answers heads', () => {
     return { chain, nodes, receipt, askFor, answersReceipts };
   }
 
-  it.each<[string, RpcOutcome]>([
-    ['says so', INDEXING],
-    ['says nothing', SILENT],
-    ['is asked too often', RATE_LIMITED],
-    ['is asked too often, by HTTP', { kind: 'silent', cause: 'rate_limited' }],
-  ])('is no witness of receipts where it %s for seconds and its head moves', async (_, outcome) => {
+  it('is no witness of receipts where it says so for seconds and its head moves', async () => {
     const { chain, receipt, askFor, answersReceipts } = await two();
-    answersReceipts(outcome);
+    answersReceipts(INDEXING);
     await askFor(3);
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
     await askFor(2);
@@ -86,7 +81,21 @@ describe('an endpoint that answers heads', () => {
     answersReceipts(undefined);
     expect(await receipt()).toBe(20n);
     expect(told.at(-1)).toBe('56-1 answers_again receipts');
+    answersReceipts(INDEXING);
+    await expect(receipt()).rejects.toThrow(ChainUnavailableError);
+  });
+
+  // Else whoever keeps it busy would have the other one believed alone.
+  it.each<[string, RpcOutcome]>([
+    ['says nothing', SILENT],
+    ['is asked too often', RATE_LIMITED],
+    ['is asked too often, by HTTP', { kind: 'silent', cause: 'rate_limited' }],
+    ['stands behind long answers in a batch', failure('response too large', -32_003)],
+  ])('stays a witness of receipts where it %s, though its head moves', async (_, outcome) => {
+    const { chain, receipt, askFor, answersReceipts } = await two();
     answersReceipts(outcome);
+    await askFor(8);
+    expect(chain.endpoints[1]?.refusals.proved).toEqual([]);
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
 
@@ -144,11 +153,11 @@ describe('an endpoint that answers heads', () => {
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
 
-  it('is not waited for while it is silent', async () => {
+  it('is not waited for once that is proved, whether it refuses or is silent', async () => {
     const { chain, receipt, askFor, nodes } = await two();
     const [, second] = nodes;
     if (second === undefined) throw new Error('two nodes');
-    second.lie = (method) => (method === 'eth_getTransactionReceipt' ? SILENT : undefined);
+    second.lie = (method) => (method === 'eth_getTransactionReceipt' ? INDEXING : undefined);
     await askFor(5);
     expect(chain.endpoints[1]?.refusals.proved).toEqual(['receipts']);
     jest.spyOn(second, 'request').mockReturnValue(new Promise(() => undefined));
@@ -175,6 +184,52 @@ describe('an endpoint that answers heads', () => {
     }
     await expect(second.block(5n)).rejects.toThrow(CannotAnswerError);
     expect(chain.endpoints[1]?.refusals.proved).toEqual(['blocks']);
+  });
+
+  it('stays a witness where it has no old blocks any more, nor their states', async () => {
+    const { chain, receipt } = await two();
+    const [, second] = chain.views();
+    if (second === undefined) throw new Error('two views');
+    const old = truth.blockHash(5);
+    for (let block = 0; block < 120; block += 1) truth.mine();
+    await second.latestBlock();
+    await second.block(5n);
+    const { request } = second.health.endpoint;
+    jest.spyOn(second.health.endpoint, 'request').mockImplementation((...asked) => {
+      const [method, [at]] = asked;
+      if (method === 'eth_getBlockByNumber' && isHex(at)) return Promise.resolve(INDEXING);
+      if (method === 'eth_getTransactionCount') return Promise.resolve(INDEXING);
+      return request.apply(second.health.endpoint, asked);
+    });
+    for (let half = 0; half < 16; half += 1) {
+      await second.block(5n).catch(() => undefined);
+      await second.transactionCount('0x', { blockHash: old }).catch(() => undefined);
+      now += 500;
+      truth.mine();
+      await second.latestBlock();
+    }
+    expect(chain.endpoints[1]?.refusals.proved).toEqual([]);
+    expect(await receipt()).toBe(20n);
+  });
+
+  it('stays a witness of one thing where it has proved that it cannot answer another', async () => {
+    const { chain, receipt } = await two();
+    const [, second] = chain.views();
+    if (second === undefined) throw new Error('two views');
+    for (let half = 0; half < 10; half += 1) {
+      second.health.refusals.refused('blocks', BigInt(half));
+      now += 500;
+    }
+    expect(second.health.refusals.proved).toEqual(['blocks']);
+    const { request } = second.health.endpoint;
+    jest
+      .spyOn(second.health.endpoint, 'request')
+      .mockImplementation((...asked) =>
+        asked[0] === 'eth_getTransactionReceipt'
+          ? Promise.reject(new CannotAnswerError(56, 'a block'))
+          : request.apply(second.health.endpoint, asked),
+      );
+    await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
 
   it('stays a witness of a block that it need not have', async () => {

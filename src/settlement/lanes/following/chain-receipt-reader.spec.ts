@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   aChain,
   failure,
@@ -54,38 +54,6 @@ describe('ChainReceiptReader', () => {
     expect(await confirmed()).toBe(true);
     witness.lag = 1;
     expect(await confirmed()).toBe(false);
-  });
-
-  describe('whose witness has no receipt for seconds', () => {
-    let now: number;
-    beforeEach(() => {
-      now = 1_000_000;
-      jest.spyOn(performance, 'now').mockImplementation(() => now);
-    });
-    afterEach(() => {
-      jest.restoreAllMocks();
-    });
-
-    it.each<[string, boolean, boolean]>([
-      ['does without it where its own block lists the transaction', true, true],
-      ['believes nobody where its own block does not', false, false],
-    ])('%s', async (_, isListed, isBelieved) => {
-      const { confirmed, chain, truth, witness } = await world();
-      witness.lie = (method, [name]) => {
-        if (method === 'eth_getTransactionReceipt') return result(null);
-        return method === 'eth_getBlockByNumber' && Number(name) === 20 && !isListed
-          ? result({ ...(truth.header(20) as object), transactions: [] })
-          : undefined;
-      };
-      for (let half = 0; half < 8; half += 1) {
-        expect(await confirmed()).toBe(false);
-        now += 500;
-        truth.mine();
-        await chain.probe();
-      }
-      await confirmed();
-      expect(await confirmed()).toBe(isBelieved);
-    });
   });
 
   it('does not when one node says that a reverted one succeeded', async () => {

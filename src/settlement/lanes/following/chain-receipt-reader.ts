@@ -100,8 +100,8 @@ export class ChainReceiptReader implements ReceiptReader {
     inclusion: Inclusion,
   ): Promise<Inclusion | undefined> {
     const read = async (witness: ChainView): Promise<Claim<Inclusion>> => {
-      const block = { number: inclusion.blockNumber, hash: inclusion.blockHash };
-      const receipt = await witness.receiptIn(block, inclusion.transaction);
+      const receipt = await witness.receipt(inclusion.transaction);
+      if (receipt === undefined) throw new ChainUnavailableError(witness.chainId, 'receipt');
       return claimOf(inclusionOf(tracked, receipt));
     };
     const known = { view, claim: claimOf(inclusion) };
