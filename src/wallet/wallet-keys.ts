@@ -33,6 +33,9 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:oc:<tag>` | string | a day; half a year once an owner let it in | the network a client registered from, a space, and the client (sealed) |
  * | `x402:wl:ow` | zset | 10 000 at most | tags of clients that no owner let in yet, by the time until which they are needed, seconds |
  * | `x402:wl:own:<network>` | zset | 100 at most | those of them that came from one network |
+ * | `x402:wl:ok:<owner>` | zset | 50 at most, half a year | tags of the clients that an owner let in, by when, seconds |
+ * | `x402:wl:oo:<tag>` | string | as its client | in how many of these lists a client is |
+ * | `x402:wl:okn:<network>` | zset | 10 000 at most, half a year | those that came from one network |
  * | `x402:wl:og:<tag>` | string | life of a grant | a grant: whose, to which client, for what (sealed) |
  * | `x402:wl:ol:<owner>` | zset | life of a grant | tags of an owner's grants, by their end, seconds |
  * | `x402:wl:lk` | zset | until the hub knows | links that ended with their tokens: owner, beginning of their nonces and when, by when the hub is told (again), seconds |
@@ -64,6 +67,9 @@ export const oauthRecordKey = (kind: string, id: string): string =>
 export const oauthClientKey = (tag: string): string => `${WALLET_PREFIX}oc:${tag}`;
 export const waitingClientsKey = (): string => `${WALLET_PREFIX}ow`;
 export const waitingClientsOfKey = (network: string): string => `${WALLET_PREFIX}own:${network}`;
+export const clientsOfOwnerKey = (owner: string): string => `${WALLET_PREFIX}ok:${owner}`;
+export const ownersOfClientKey = (tag: string): string => `${WALLET_PREFIX}oo:${tag}`;
+export const clientsOfNetworkKey = (network: string): string => `${WALLET_PREFIX}okn:${network}`;
 export const grantKey = (tag: string): string => `${WALLET_PREFIX}og:${tag}`;
 export const grantsOfKey = (owner: string): string => `${WALLET_PREFIX}ol:${owner}`;
 export const newPasskeyKey = (name: string): string => `${WALLET_PREFIX}pkn:${name}`;

@@ -109,7 +109,8 @@ export class ConsentService {
       await grant.destroy();
       throw error;
     }
-    await clients.keep(asked.client.id);
+    const inUse = (await grants.of(owner)).map(({ clientId }) => clientId);
+    await clients.keep(asked.client.id, owner, inUse);
     return server.interactionResult(request, response, {
       login: { accountId: owner, remember: false },
       consent: { grantId },

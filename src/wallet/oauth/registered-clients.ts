@@ -2,12 +2,24 @@ import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
 import type { RecordSeal } from '../seal/record-seal.js';
-import { oauthClientKey, tagOf, waitingClientsKey, waitingClientsOfKey } from '../wallet-keys.js';
+import {
+  clientsOfNetworkKey,
+  clientsOfOwnerKey,
+  oauthClientKey,
+  ownersOfClientKey,
+  tagOf,
+  waitingClientsKey,
+  waitingClientsOfKey,
+} from '../wallet-keys.js';
 
 /** Of those that no owner has let in, whoever registered them. */
 const WAITING_MAX = 10_000;
 /** Of one network: a hundred of them fill the list. */
 const NETWORK_MAX = 100;
+/** Of those that one owner let in: as many as it may have grants. */
+const OWNER_MAX = 50;
+/** Of those of one network that owners let in: anybody makes owners, and is one. A service has all of its own in one. */
+const NETWORK_KEPT_MAX = 10_000;
 /** A client that has just registered sends its owner here next. */
 const ARRIVAL_SECONDS = 60;
 const DAY_SECONDS = 86_400;
@@ -71,13 +83,59 @@ redis.call('EXPIRE', ARGV[3], ARGV[6], 'GT')
 return 1`,
 );
 
-/** ARGV: list of all, prefix of the networks' lists, key of the record, tag, its life in seconds. */
+/**
+ * ARGV: list of all, prefix of the networks' lists, prefix of records, tag, now, its life in seconds, list of the
+ * owner, most of it, prefix of counts of owners, prefix of the lists of what was let in by network, most of one; then
+ * the tags that the owner's grants are for, which go last.
+ *
+ * Returns 1, or 0 where there is no such client.
+ */
 const KEEP = script(
   'wallet_client_keep',
   `${NETWORK_OF}
-redis.call('EXPIRE', ARGV[3], ARGV[5])
-redis.call('ZREM', ARGV[1], ARGV[4])
-redis.call('ZREM', listOf(ARGV[2], redis.call('GET', ARGV[3])), ARGV[4])
+local records, tag, now, life = ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local own, owners = ARGV[7], ARGV[9]
+local record = redis.call('GET', records .. tag)
+if not record then return 0 end
+local function forget(other)
+  redis.call('ZREM', listOf(ARGV[10], redis.call('GET', records .. other)), other)
+  redis.call('DEL', records .. other, owners .. other)
+end
+redis.call('ZREM', ARGV[1], tag)
+redis.call('ZREM', listOf(ARGV[2], record), tag)
+if not redis.call('ZSCORE', own, tag) then redis.call('INCR', owners .. tag) end
+local ofNetwork = listOf(ARGV[10], record)
+redis.call('ZREMRANGEBYSCORE', ofNetwork, '-inf', now - life)
+for _, list in ipairs({ own, ofNetwork }) do
+  redis.call('ZADD', list, now, tag)
+  redis.call('EXPIRE', list, life)
+end
+redis.call('EXPIRE', records .. tag, life)
+redis.call('EXPIRE', owners .. tag, life)
+if redis.call('ZCARD', own) > tonumber(ARGV[8]) then
+  local isInUse = { [tag] = true }
+  for at = 12, #ARGV do isInUse[ARGV[at]] = true end
+  local goes
+  for _, other in ipairs(redis.call('ZRANGE', own, 0, -1)) do
+    if not isInUse[other] then
+      goes = other
+      break
+    end
+  end
+  if not goes then
+    local oldest = redis.call('ZRANGE', own, 0, 1)
+    goes = oldest[1] == tag and oldest[2] or oldest[1]
+  end
+  redis.call('ZREM', own, goes)
+  -- Another owner may have let it in, too.
+  if redis.call('DECR', owners .. goes) <= 0 then forget(goes) end
+end
+if redis.call('ZCARD', ofNetwork) > tonumber(ARGV[11]) then
+  local oldest = redis.call('ZRANGE', ofNetwork, 0, 1)
+  local goes = oldest[1] == tag and oldest[2] or oldest[1]
+  redis.call('ZREM', ofNetwork, goes)
+  forget(goes)
+end
 return 1`,
 );
 
@@ -134,15 +192,25 @@ export class RegisteredClients {
     ]);
   }
 
-  /** An owner let it in: it is known for long, and counts no more among those that wait. */
-  async keep(clientId: string): Promise<void> {
-    const tag = tagOf(clientId);
+  /**
+   * An owner let it in: it is known for long, and counts among those of this owner in place of those that wait.
+   *
+   * @param inUse - clients that the owner has grants for: others are forgotten before them.
+   */
+  async keep(clientId: string, owner: string, inUse: readonly string[]): Promise<void> {
     await runScript(this.redis, KEEP, [
       waitingClientsKey(),
       waitingClientsOfKey(''),
-      oauthClientKey(tag),
-      tag,
+      oauthClientKey(''),
+      tagOf(clientId),
+      this.now(),
       KNOWN_SECONDS,
+      clientsOfOwnerKey(owner),
+      OWNER_MAX,
+      ownersOfClientKey(''),
+      clientsOfNetworkKey(''),
+      NETWORK_KEPT_MAX,
+      ...inUse.map(tagOf),
     ]);
   }
 }
