@@ -87,6 +87,24 @@ describe('room for what strangers have stored', () => {
     });
   });
 
+  it('is there for a known owner where Redis has no more for strangers, within the same bounds', async () => {
+    const full = { take: () => Promise.resolve(undefined) };
+    const room = new AnonymousRoom(limiter(), full);
+    const begin = (isKnown: boolean) => room.assert(HOME, 600, () => Promise.resolve(isKnown));
+    await expect(begin(true)).resolves.toBeUndefined();
+    await expect(begin(false)).rejects.toMatchObject({ code: 'unavailable' });
+    const endless = async () => {
+      for (;;) await begin(true);
+    };
+    await expect(endless()).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+
+  it('asks whose it is only where Redis has no more for strangers', async () => {
+    const room = new AnonymousRoom(limiter(), unlimited);
+    const ask = () => Promise.reject(new Error('asked'));
+    await expect(room.assert(HOME, 600, ask)).resolves.toBeUndefined();
+  });
+
   it('is refused to a network in the words of the wallet', async () => {
     const room = new AnonymousRoom(limiter(), unlimited);
     const begin = async () => {

@@ -35,12 +35,15 @@ export class AnonymousRoom {
   /**
    * @param door - each has room of its own, so that one can be full and the other is not.
    * @param length - bytes of the text that is stored, before it is sealed.
+   * @param isKnown - whether it is for an owner that has a wallet, which Redis has room for also when it has no more for
+   *   strangers. Asked then alone.
    * @returns `undefined` where there is room, which is taken by that.
    */
   async take(
     door: 'sign-in' | 'oauth',
     address: string | undefined,
     length: number,
+    isKnown?: () => Promise<boolean>,
   ): Promise<NoRoom | undefined> {
     // Sealed, a text is a third longer.
     const bytes = Math.min(NETWORK.burst, Math.ceil((length * 4) / 3) + KEY_BYTES);
@@ -49,14 +52,20 @@ export class AnonymousRoom {
     const all = await this.limiter.take(`${door}:all`, ALL, bytes);
     if (!all.isAllowed) return { isNetworks: false, retryAfterSeconds: all.retryAfterSeconds };
     const isInUse = await this.redis.take(bytes);
-    if (isInUse === undefined) return { isNetworks: false, retryAfterSeconds: FULL_RETRY_SECONDS };
-    isInUse();
+    if (isInUse === undefined && (await isKnown?.()) !== true) {
+      return { isNetworks: false, retryAfterSeconds: FULL_RETRY_SECONDS };
+    }
+    isInUse?.();
     return undefined;
   }
 
   /** {@link take} at the doors of the wallet's own. @throws WalletError */
-  async assert(address: string | undefined, length: number): Promise<void> {
-    const noRoom = await this.take('sign-in', address, length);
+  async assert(
+    address: string | undefined,
+    length: number,
+    isKnown?: () => Promise<boolean>,
+  ): Promise<void> {
+    const noRoom = await this.take('sign-in', address, length, isKnown);
     if (noRoom === undefined) return;
     const { isNetworks, retryAfterSeconds } = noRoom;
     throw isNetworks

@@ -801,17 +801,20 @@ describe('the wallet over OAuth', () => {
       const page = await browser.open(link);
       const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
       await limitMemory(Math.ceil(used * 1.15));
-      const [refused, begun, approved, tool] = [
+      const [refused, begun, approved, tool, known, unknown] = [
         await openFrom('198.51.102.1', link),
         await wallets.post('/v1/init', {}),
         await browser.approve(page, owner),
         await ask(access),
+        await wallets.post('/v1/login/nonce', { address: owner.address }),
+        await wallets.post('/v1/login/nonce', { address: newAccount().address }),
       ];
       await limitMemory(0);
       expect(refused).toEqual({ status: 303, error: 'temporarily_unavailable' });
       expect([begun.status, begun.headers.get('retry-after')]).toEqual([503, '60']);
       expect(approved).toContain('code=');
       expect(tool.status).toBe(200);
+      expect([known.status, unknown.status]).toEqual([200, 503]);
     });
   });
 

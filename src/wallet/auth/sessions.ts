@@ -79,6 +79,11 @@ export class Sessions {
     await this.parts.directory.walletFor(owner, address);
   }
 
+  /** Whether an address is an owner with a wallet. */
+  async knows(owner: Address): Promise<boolean> {
+    return (await this.parts.directory.find(owner)) !== undefined;
+  }
+
   /**
    * A token for somebody who has proven to be, or to be sent by, the owner. An owner who signs in gets no
    * wallet by that: it is made with the first use of the token, with the first agent or the first grant.

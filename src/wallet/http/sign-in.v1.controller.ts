@@ -54,7 +54,7 @@ export class SignInV1Controller {
   async nonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
     const { address } = await this.bodies.of(request, Asking);
     const owner = addressOf(address);
-    await this.room.assert(request.ip, NONCE_CHARACTERS);
+    await this.room.assert(request.ip, NONCE_CHARACTERS, () => this.sessions.knows(owner));
     return { ...(await this.signIn.challenge(owner, OWNER_STATEMENT)) };
   }
 
