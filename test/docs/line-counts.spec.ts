@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { countLines } from './line-counts.js';
+import { countLines, exportsUsedOnce } from './line-counts.js';
 
 describe('lines that count', () => {
   it.each([
@@ -12,5 +12,19 @@ describe('lines that count', () => {
     ['all lines of a template', 'const a = `one\n\nthree`;\n', 3],
   ])('of %s', (_, source, expected) => {
     expect(countLines(source)).toBe(expected);
+  });
+});
+
+describe('exports that are used once', () => {
+  it('are those that exactly one other file imports', () => {
+    const sources = new Map([
+      [
+        '/a.ts',
+        'export const once = 1;\nexport function twice() {}\nexport type Never = 1;\nconst own = 1;\n',
+      ],
+      ['/b/b.ts', "import { once, twice as both } from '../a.js';\n"],
+      ['/c.ts', "import { twice } from './a.js';\nimport { once } from 'elsewhere';\n"],
+    ]);
+    expect(exportsUsedOnce(sources)).toBe(1);
   });
 });

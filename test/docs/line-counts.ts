@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
@@ -6,7 +7,8 @@ import ts from 'typescript';
  * `npm run docs:counts`: lines of code and of unit tests in the rooms of the money path, for the table
  * in `CONTRIBUTING.md`. A line counts when more than a blank or a comment stands on it.
  *
- * Unit tests are the specs, and the contracts and builders they are made of. Memory twins are neither.
+ * Unit tests are the specs, and the contracts and builders they are made of. Memory twins are neither. A second table has
+ * files, all lines, their median and the exports that one other file imports, of the product, its tests and its pages.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -56,4 +58,85 @@ function print(): void {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) print();
+interface Tree {
+  readonly name: string;
+  readonly files: readonly string[];
+}
+
+const filesIn = (folder: string, ending: string): string[] =>
+  readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${ROOT}${folder}/${name}`);
+
+/** The product, its tests wherever they are, and its pages. */
+function trees(): readonly Tree[] {
+  const isSpec = (name: string): boolean => name.endsWith('.spec.ts');
+  const inSrc = filesIn('src', '.ts');
+  return [
+    { name: 'src', files: inSrc.filter((name) => !isSpec(name)) },
+    { name: 'test', files: [...inSrc.filter(isSpec), ...filesIn('test', '.ts')] },
+    { name: 'docs', files: filesIn('docs', '.md') },
+  ];
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+/** Of the names that the files of `src` export, how many exactly one other file of all these imports. */
+export function exportsUsedOnce(sources: ReadonlyMap<string, string>): number {
+  const exported = new Set<string>();
+  const users = new Map<string, Set<string>>();
+  for (const [path, source] of sources) {
+    const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest);
+    for (const statement of file.statements) {
+      for (const name of namesExportedBy(statement)) exported.add(`${path} ${name}`);
+      for (const [from, name] of namesImportedBy(statement, path)) {
+        const key = `${from} ${name}`;
+        users.set(key, (users.get(key) ?? new Set()).add(path));
+      }
+    }
+  }
+  return [...exported].filter((name) => users.get(name)?.size === 1).length;
+}
+
+function namesExportedBy(statement: ts.Statement): readonly string[] {
+  const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) : undefined;
+  if (!modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
+  if (ts.isVariableStatement(statement)) {
+    return statement.declarationList.declarations.flatMap(({ name }) =>
+      ts.isIdentifier(name) ? [name.text] : [],
+    );
+  }
+  const { name } = statement as ts.Statement & { readonly name?: ts.Node };
+  return name !== undefined && ts.isIdentifier(name) ? [name.text] : [];
+}
+
+function namesImportedBy(
+  statement: ts.Statement,
+  path: string,
+): readonly (readonly [from: string, name: string])[] {
+  if (!ts.isImportDeclaration(statement)) return [];
+  const { text } = statement.moduleSpecifier as ts.StringLiteral;
+  const bindings = statement.importClause?.namedBindings;
+  if (!text.startsWith('.') || bindings === undefined || !ts.isNamedImports(bindings)) return [];
+  const from = join(dirname(path), text.replace(/\.js$/, '.ts'));
+  return bindings.elements.map((one) => [from, (one.propertyName ?? one.name).text]);
+}
+
+function printTrees(): void {
+  console.log('\n| tree | files | lines | median | exports used once |\n|---|---|---|---|---|');
+  for (const { name, files } of trees()) {
+    const sources = new Map(files.map((path) => [path, readFileSync(path, 'utf8')]));
+    const lines = [...sources.values()].map((source) => source.split('\n').length - 1);
+    const total = lines.reduce((sum, count) => sum + count, 0);
+    const once = name === 'docs' ? '' : String(exportsUsedOnce(sources));
+    console.log(`| \`${name}\` | ${files.length} | ${total} | ${medianOf(lines)} | ${once} |`);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  print();
+  printTrees();
+}

@@ -9,7 +9,7 @@ import { CAIP2, SETTLEMENT_ID } from './values.js';
 /** Headers of answers that are counted against a limit. */
 export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-/** As `settlement-query.dto.ts` takes them. */
+/** As `../status/settlement-query.ts` takes them. */
 const SEARCHED_BY: JsonObject = {
   transaction: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
   network: { type: 'string', pattern: CAIP2 },

@@ -212,7 +212,7 @@ export interface OutcomeResolver {
   ): Promise<OutcomeVerdict>;
 }
 
-/** The last look before money is spent; see `rechecker.ts`. */
+/** The last look before money is spent; see `sending/chain-batch-simulator.ts`. */
 export interface BatchSimulator {
   /** Whether {@link BatchSimulator.recheck} has something to tell of what it was given before. */
   readonly hasDecided: boolean;
