@@ -111,6 +111,9 @@ function aSent(random: SeededRandom): Buffer {
     aRequest('/settle', '{}'),
     aRequest('/long'),
     aRequest('/text'),
+    aRequest('/text', undefined, { Expect: 'x' }),
+    aRequest('/json', body, { Expect: '100-continue' }),
+    Buffer.from('GET /text HTTP/1.1\r\n\r\n'),
   ]);
   return random.chance(0.2) ? whole.subarray(0, random.between(1, whole.length)) : whole;
 }
@@ -186,6 +189,12 @@ describe(`whatever ${CONNECTIONS} connections do, seed ${TEST_SEED}`, () => {
       return now === JSON.stringify(before) || performance.now() - gone > PATIENCE_MS;
     });
     expect(JSON.parse(now)).toEqual(before);
-    expect(usedBytes() - memory).toBeLessThan(MEMORY_ALLOWED);
+    // Buffers outside the heap are given back a little after what held them.
+    let grown = usedBytes() - memory;
+    await until(() => {
+      if (grown >= MEMORY_ALLOWED) grown = usedBytes() - memory;
+      return grown < MEMORY_ALLOWED || performance.now() - gone > PATIENCE_MS;
+    });
+    expect(grown).toBeLessThan(MEMORY_ALLOWED);
   }, 60_000);
 });

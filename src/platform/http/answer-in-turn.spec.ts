@@ -11,6 +11,9 @@ import {
 } from '../../../test/builders/platform/http/raw-client.js';
 import { answerInTurn } from './answer-in-turn.js';
 
+const NO_HOST = Buffer.from('GET / HTTP/1.1\r\n\r\n');
+const times = (count: number, one: Buffer): Buffer[] => Array.from({ length: count }, () => one);
+
 describe('requests that come before the answer to the one before them', () => {
   let server: Server;
   afterEach(() => ended(server));
@@ -54,6 +57,70 @@ describe('requests that come before the answer to the one before them', () => {
     expect(text.match(/<.>/g)).toEqual(['<a>', '<b>', '<c>']);
   });
 
+  it('wait with what they expect', async () => {
+    const urls: (string | undefined)[] = [];
+    let first: ServerResponse | undefined;
+    const port = await serve((request, response) => {
+      urls.push(request.url);
+      if (first === undefined) first = response;
+      else void request.toArray().then((pieces: Buffer[]) => response.end(`<${pieces.join('')}>`));
+    });
+    const socket = await connected(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.write(
+      Buffer.concat([aRequest('/first'), aRequest('/second', 'b', { Expect: '100-continue' })]),
+    );
+    await until(() => first !== undefined);
+    expect(urls).toEqual(['/first']);
+    first?.end('<a>');
+    await until(() => text.includes('<b>'));
+    expect(text.match(/<.>|HTTP.*/g)).toEqual([
+      'HTTP/1.1 200 OK',
+      '<a>',
+      'HTTP/1.1 100 Continue',
+      'HTTP/1.1 200 OK',
+      '<b>',
+    ]);
+  });
+
+  it.each([
+    ['name no host', NO_HOST, 'HTTP/1.1 400 Bad Request'],
+    [
+      'expect what is not met here',
+      aRequest('/', undefined, { Expect: 'x' }),
+      'HTTP/1.1 417 Expectation Failed',
+    ],
+  ])('are refused in their turn when they %s, and end their connection', async (_, sent, line) => {
+    const port = await serve((request, response) => {
+      setImmediate(() => {
+        response.end(`<${request.url}>`);
+      });
+    });
+    for (const before of [[], [aRequest('/0'), aRequest('/1')]]) {
+      const socket = await connected(port);
+      let text = '';
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      socket.write(Buffer.concat([...before, sent, aRequest('/after')]));
+      await once(socket, 'close');
+      expect(text.match(/<.*?>/g) ?? []).toEqual(before.map((_one, at) => `</${at}>`));
+      const refusal = text.slice(text.indexOf(line));
+      expect(refusal).toContain('\r\nConnection: close\r\n');
+      const [, body = ''] = refusal.split('\r\n\r\n');
+      expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+    }
+  });
+
+  it('need no host in HTTP/1.0', async () => {
+    const port = await serve((request, response) => response.end(`<${request.url}>`));
+    const socket = await connected(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.write('GET /old HTTP/1.0\r\n\r\n');
+    await once(socket, 'close');
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK.*<\/old>$/s);
+  });
+
   it('make nothing while an answer is not read', async () => {
     let [calls, written] = [0, 0];
     const answer = 'x'.repeat(8 * 1_048_576);
@@ -75,6 +142,11 @@ describe('requests that come before the answer to the one before them', () => {
 
   it.each<[string, Buffer]>([
     ['are too many', Buffer.concat(Array.from({ length: 18 }, () => aRequest('/')))],
+    ['are too many without a host', Buffer.concat([aRequest('/'), ...times(17, NO_HOST)])],
+    [
+      'are too many that expect something',
+      Buffer.concat([aRequest('/'), ...times(17, aRequest('/', undefined, { Expect: 'x' }))]),
+    ],
     [
       'are too long together',
       Buffer.concat(

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { markArrival } from './arrival.js';
+import { sendJson } from './json.js';
 
 /** Requests of one connection that may wait for the answer before theirs. */
 const WAITING_MAX = 16;
@@ -33,14 +34,35 @@ interface QueuedSocket extends Socket {
 export function answerInTurn(server: Server): void {
   const listeners = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request');
+  const inTurn =
+    (answer: RequestListener): RequestListener =>
+    (request, response) => {
+      // Node gives a response its socket when all before it are through.
+      if (response.socket === null) wait(request, response, answer);
+      else answer(request, response);
+    };
   const answer: RequestListener = (request, response) => {
+    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      refuse(response, 400, 'The header Host is missing.');
+      return;
+    }
     for (const listener of listeners) listener.call(server, request, response);
   };
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // Node gives a response its socket when all before it are through.
-    if (response.socket === null) wait(request, response, answer);
-    else answer(request, response);
-  });
+  server.on('request', inTurn(answer));
+  // Node would refuse these itself, before their turn and without a bound.
+  Object.assign(server, { requireHostHeader: false });
+  server.on(
+    'checkExpectation',
+    inTurn((_, response) => {
+      refuse(response, 417, 'Of what the header Expect may say, only 100-continue is known here.');
+    }),
+  );
+}
+
+/** Nothing that comes behind it is answered: whether its body follows is not known. */
+function refuse(response: ServerResponse, status: number, error: string): void {
+  response.setHeader('Connection', 'close');
+  sendJson(response, status, { error });
 }
 
 function wait(request: IncomingMessage, response: ServerResponse, answer: RequestListener): void {
