@@ -140,7 +140,19 @@ describe('share links', () => {
     const later = await shareLinkOf(me, 'note', { issuedAt: until + 1, until: until + 600 });
     // It may be five minutes ahead, and no more.
     await eventually('a later link is open', async () => (await read(later)).status === 200);
-    expect((await takeBack('', newAccount())).status).toBe(404);
+  });
+
+  it('are taken back also of an owner who has stored nothing yet, one or all', async () => {
+    const owner = newAccount();
+    const [one, two] = [await shareLinkOf(owner, 'note'), await shareLinkOf(owner, 'note')];
+    expect((await takeBack(`?link=${one}`, owner)).status).toBe(200);
+    await store('note', 'later', owner);
+    expect([(await read(one)).status, (await read(two)).status]).toEqual([410, 200]);
+    const other = newAccount();
+    const early = await shareLinkOf(other, 'note');
+    expect((await takeBack('', other)).status).toBe(200);
+    await store('note', 'later', other);
+    expect((await read(early)).status).toBe(410);
   });
 
   it('are taken back by families, also those that are made later', async () => {

@@ -198,7 +198,16 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     const later = await uploadLinkOf(me, 'later', { issuedAt: until + 1, until: until + 600 });
     // It may be five minutes ahead, and no more.
     expect((await unless(401, () => put(later, 'x'))).status).toBe(200);
-    expect((await takeBack('', newAccount())).status).toBe(404);
+  });
+
+  it('are taken back also of an owner who has stored nothing, one or all', async () => {
+    const owner = newAccount();
+    const [one, two] = [await uploadLinkOf(owner, 'one'), await uploadLinkOf(owner, 'two')];
+    expect((await takeBack(`?link=${one}`, owner)).status).toBe(200);
+    expect((await put(one, 'x')).status).toBe(410);
+    const all = await takeBack('', owner);
+    expect([all.status, all.json]).toEqual([200, expect.objectContaining({ Links: 'all' })]);
+    expect((await put(two, 'x')).status).toBe(410);
   });
 
   it('are taken back by families, also of an owner who has stored nothing', async () => {

@@ -252,6 +252,15 @@ describe('files that agents keep', () => {
       await wallets.post('/v1/logout/all', {}, await wallets.signIn(owner));
       expect(await put(url)).toBe(410);
     });
+
+    it('of a wallet that has stored nothing, when its agent takes all back', async () => {
+      const agent = await agentOf(newAccount());
+      const { url } = await dataOf(agent.call('hub_put_url', { name: 'first' }));
+      expect(await dataOf(agent.call('hub_unshare', { link: 'all' }))).toEqual({
+        takenBack: 'all',
+      });
+      expect(await put(url)).toBe(410);
+    });
   });
 
   it('are bytes where they are no text, and come back whole up to the size of a message', async () => {

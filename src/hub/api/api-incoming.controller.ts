@@ -56,6 +56,7 @@ export class ApiIncomingController {
     await this.limits.takeSigner(caller, response);
     const fields: Fields = readFormFields(body, request.query);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
+    await this.limits.takeNote(owner);
     const link = textOf(fields, 'link');
     if (link !== '') {
       await this.links.takeBack(owner, link);
@@ -64,7 +65,6 @@ export class ApiIncomingController {
     }
     const family = textOf(fields, 'family');
     if (family !== '') {
-      await this.limits.takeNote();
       await this.links.takeFamilyBack(owner, family);
       sendJson(response, 200, { Owner: owner, Links: 'family' });
       return;

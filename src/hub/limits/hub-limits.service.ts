@@ -113,14 +113,17 @@ export class HubLimits {
   }
 
   /**
-   * Room of the index for a note that anybody may have made who has a key.
+   * Room of the index for a note that an owner has made. Anybody is one who has a key; of those that have stored something
+   * the notes are bounded by that, and are taken also where the index is nearly full.
    *
    * @throws HubRefusal where there is none.
    */
-  async takeNote(): Promise<void> {
+  async takeNote(owner: string): Promise<void> {
     const inUse = await this.#index.take(NOTE_BYTES);
-    if (inUse === undefined) throw HubRefusal.unavailable('the index is nearly full');
-    inUse();
+    if (inUse === undefined && (await this.listing.usageOf(owner)).bytes === 0) {
+      throw HubRefusal.unavailable('the index is nearly full');
+    }
+    inUse?.();
   }
 
   async #assertCount(name: NewObject, underWay: number): Promise<void> {

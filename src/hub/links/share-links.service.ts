@@ -3,7 +3,6 @@ import { zeroAddress } from 'viem';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RecoverHubSigner } from '../auth/hub-access.service.js';
 import type { RecoverSigner } from '../auth/hub-signature.js';
-import { HubListing } from '../index/hub-listing.js';
 import { nowSeconds } from '../now-seconds.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { LinkBook, type LinkState } from './link-book.js';
@@ -20,7 +19,6 @@ export class ShareLinks {
     private readonly config: AppConfig,
     @Inject(RecoverHubSigner) private readonly recover: RecoverSigner,
     private readonly book: LinkBook,
-    private readonly listing: HubListing,
   ) {}
 
   /**
@@ -53,25 +51,23 @@ export class ShareLinks {
   async takeBack(owner: string, text: string): Promise<void> {
     const link = this.#signed(text, 'over too');
     if (link.owner !== owner) throw HubRefusal.forbidden('only its owner takes a link back');
-    await this.#assertKnown(owner);
     const now = nowSeconds();
     if (link.until > now && (await this.book.spend(link, now)) === 'full') throw fullRefusal();
   }
 
   /**
-   * Takes back every link of an owner.
+   * Takes back every link of an owner, whether it has stored anything or not: a link is good for what is stored later.
    *
    * @returns until which time of issue, Unix seconds.
    * @throws HubRefusal
    */
   async takeAllBack(owner: string): Promise<number> {
     this.#assertShares();
-    await this.#assertKnown(owner);
     return this.book.voidAll(owner, nowSeconds());
   }
 
   /**
-   * Takes back every link of a family, whether its owner has stored anything or not.
+   * Takes back every link of a family.
    *
    * @throws HubRefusal for what names none; where too many of this owner were spent.
    */
@@ -98,12 +94,6 @@ export class ShareLinks {
     const { isPrivate, address } = this.config.hub;
     if (!isPrivate) throw HubRefusal.forbidden('a public hub needs no links: it shows all it has');
     if (address === zeroAddress) throw HubRefusal.forbidden('this hub has no HUB_ADDRESS');
-  }
-
-  /** Who keeps nothing here has nothing to take back: what is remembered is bounded by what is stored. */
-  async #assertKnown(owner: string): Promise<void> {
-    const { bytes } = await this.listing.usageOf(owner);
-    if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
   }
 }
 

@@ -46,7 +46,10 @@ export class UploadLinks {
   async open(text: string): Promise<UploadLink> {
     const link = this.#signed(text);
     // Where keys are asked for, anybody could else be let in by a link of an owner just made.
-    if (this.config.access.apiKeysFile !== undefined) await this.#assertKnown(link.owner);
+    if (this.config.access.apiKeysFile !== undefined) {
+      const { bytes } = await this.listing.usageOf(link.owner);
+      if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
+    }
     assertOpen(await this.book.state(link, nowSeconds()));
     return link;
   }
@@ -81,24 +84,22 @@ export class UploadLinks {
   async takeBack(owner: string, text: string): Promise<void> {
     const link = this.#signed(text, 'over too');
     if (link.owner !== owner) throw HubRefusal.forbidden('only its owner takes a link back');
-    await this.#assertKnown(owner);
     const now = nowSeconds();
     if (link.until > now && (await this.book.takeBack(link, now)) === 'full') throw fullRefusal();
   }
 
   /**
-   * Takes back every upload link of an owner.
+   * Takes back every upload link of an owner, whether it has stored anything or not.
    *
    * @returns until which time of issue, Unix seconds.
-   * @throws HubRefusal
+   * @throws RedisUnavailableError
    */
-  async takeAllBack(owner: string): Promise<number> {
-    await this.#assertKnown(owner);
+  takeAllBack(owner: string): Promise<number> {
     return this.book.takeAllBack(owner, nowSeconds());
   }
 
   /**
-   * Takes back every link of a family, whether its owner has stored anything or not.
+   * Takes back every link of a family.
    *
    * @throws HubRefusal for what names none; where too many of this owner were used.
    */
@@ -168,12 +169,6 @@ export class UploadLinks {
     if (verdict.kind === 'bad') throw HubRefusal.unauthorized(`verify link: ${verdict.message}`);
     if (verdict.kind === 'over' && whichTimes === 'good') throw HubRefusal.gone('the link is over');
     return link;
-  }
-
-  /** What is remembered is bounded by what is stored. */
-  async #assertKnown(owner: string): Promise<void> {
-    const { bytes } = await this.listing.usageOf(owner);
-    if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
   }
 }
 

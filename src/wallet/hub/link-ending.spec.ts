@@ -94,9 +94,17 @@ describe('links that ended with their tokens', () => {
 
   it('are none where the hub has no such links', async () => {
     note();
-    refusals = [new WalletError('forbidden', 'public'), new WalletError('not_found', 'nothing')];
+    refusals = [new WalletError('forbidden', 'public'), new WalletError('forbidden', 'public')];
     await ending().endNow();
     expect([noted.size, failures]).toEqual([0, []]);
+  });
+
+  it('are told again where a hub says that it does not know whose they are', async () => {
+    note();
+    const unknown = new WalletError('not_found', 'nothing');
+    refusals = [new WalletError('forbidden', 'full'), unknown];
+    await ending().endNow();
+    expect([noted.size, failures]).toEqual([1, [unknown]]);
   });
 
   it('are not told any more when each of them is over', async () => {

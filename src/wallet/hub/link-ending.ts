@@ -96,11 +96,11 @@ export class LinkEnding {
       try {
         await this.parts.client.takeBack(session, path, { family }, true);
       } catch (error) {
-        if (!isRefused(error)) throw error;
+        if (!isRefused(error, 'forbidden', 'not_found')) throw error;
         // It remembers as much of this wallet as it does: all are taken back in place of some.
         await this.parts.client.takeBack(session, path, {}, true).catch((failure: unknown) => {
-          // A hub that has no such links refuses that, too.
-          if (!isRefused(failure)) throw failure;
+          // A public hub has no share links, and refuses that, too.
+          if (!isRefused(failure, 'forbidden')) throw failure;
         });
       }
     }
@@ -111,6 +111,6 @@ function memberOf(owner: Address, family: Hex, now: number): string {
   return `${owner} ${family} ${now}`;
 }
 
-function isRefused(error: unknown): boolean {
-  return error instanceof WalletError && ['forbidden', 'not_found'].includes(error.code);
+function isRefused(error: unknown, ...codes: readonly WalletError['code'][]): boolean {
+  return error instanceof WalletError && codes.includes(error.code);
 }

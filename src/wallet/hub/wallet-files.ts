@@ -131,8 +131,11 @@ class SessionFiles implements FileTools {
   }: z.infer<typeof FileUnshareInput>): Promise<z.infer<typeof FileUnshareOutput>> {
     const { client } = this.parts;
     if (given === 'all') {
-      for (const path of [SHARED, INCOMING]) {
-        await client.takeBack(this.session, path, {}).catch(leftOut);
+      try {
+        await client.takeBack(this.session, SHARED, {});
+      } finally {
+        // Also where there are no share links, as in a public hub.
+        await client.takeBack(this.session, INCOMING, {});
       }
       return { takenBack: 'all' };
     }
@@ -150,11 +153,6 @@ class SessionFiles implements FileTools {
     await this.parts.client.remove(this.session, name);
     return { name, isDeleted: true };
   }
-}
-
-/** Who has stored nothing has nothing to take back. */
-function leftOut(error: unknown): void {
-  if (!(error instanceof WalletError) || error.code !== 'not_found') throw error;
 }
 
 /** @throws WalletError for what is no base64, or nothing. */

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Session } from '../session.js';
+import { WalletError } from '../wallet-error.js';
+import type { HubClient } from './hub-client.js';
+import type { HubSigner } from './hub-signer.js';
+import { WalletFiles } from './wallet-files.js';
+
+const SESSION: Session = {
+  owner: '0x00000000000000000000000000000000000000aa',
+  wallet: { id: 'w', address: '0x00000000000000000000000000000000000000bb' },
+  role: 'agent',
+  tokenId: 'token',
+  expiresAt: 1_800_000_900,
+  generation: 0,
+};
+
+describe('links that are all taken back', () => {
+  /** @param refusals - what the hub says for each path; it takes back where there is none. */
+  const takeAllBack = async (refusals: Readonly<Record<string, WalletError>>) => {
+    const asked: string[] = [];
+    const client: Pick<HubClient, 'takeBack'> = {
+      takeBack: (_, path) => {
+        asked.push(path);
+        const refusal = refusals[path];
+        return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);
+      },
+    };
+    const files = new WalletFiles({
+      client: client as HubClient,
+      signer: Object.create(null) as HubSigner,
+      messageMaxBytes: 1,
+    });
+    const answer = await files
+      .of(SESSION)
+      .unshare({ link: 'all' })
+      .catch((error: unknown) => error);
+    return { asked, answer };
+  };
+  const BOTH = ['/api/shared', '/api/incoming'];
+
+  it('are those of both kinds', async () => {
+    expect(await takeAllBack({})).toEqual({ asked: BOTH, answer: { takenBack: 'all' } });
+  });
+
+  it.each(['not_found', 'forbidden', 'fetch_failed'] as const)(
+    'are not said to be where the hub says %s to one kind, and the other is asked',
+    async (code) => {
+      const refusal = new WalletError(code, 'no');
+      for (const path of BOTH) {
+        expect(await takeAllBack({ [path]: refusal })).toEqual({ asked: BOTH, answer: refusal });
+      }
+    },
+  );
+});
