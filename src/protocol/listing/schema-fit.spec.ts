@@ -111,6 +111,7 @@ describe('a schema held against a value', () => {
     ['long texts', '😀'.repeat(8000), many({ minLength: 9000 })],
     ['many items', list, many({ minItems: 1000 })],
     ['many members', Object.fromEntries(list.map((_, n) => [n, 0])), many({ minProperties: 1000 })],
+    ['members of choices', Object.fromEntries(list.map((_, n) => [n, 0])), many({ enum: [{}] })],
     ['many types', 1, many({ type })],
     ['long references', 1, many({ $ref: `#/${'a'.repeat(8000)}`, not: {} })],
   ])('is not read to its end with %s', (_, value, schema) => {
@@ -118,6 +119,16 @@ describe('a schema held against a value', () => {
     // It is too much of it alone.
     const [one] = (schema as { anyOf: object[] }).anyOf;
     expect(found(value, one ?? {})).toBeDefined();
+  });
+
+  it.each<[string, object, object]>([
+    ['required', { minProperties: 1 }, { required: list }],
+    ['allOf', { allOf: [false] }, { allOf: [false, ...list] }],
+  ])('counts all of %s, also behind a contradiction', (_, contradicted, long) => {
+    const value = [...Array.from({ length: 18 }, () => ({})), 1];
+    const of = (not: object): object => ({ items: { type: 'object', not } });
+    expect(found(value, of(contradicted))).toBe('type at v[18]');
+    expect(found(value, of({ ...contradicted, ...long }))).toBeUndefined();
   });
 
   it('names where and by what, and repeats no name that is more than one', () => {

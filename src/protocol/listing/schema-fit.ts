@@ -134,12 +134,12 @@ class SchemaReader {
     const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
     const isUnread = hasAny(schema, UNREAD_OF_OBJECTS);
     const names = Object.keys(value);
-    this.#step(names.length);
+    const demanded: readonly unknown[] = Array.isArray(required) ? required : [];
+    this.#step(names.length + demanded.length);
     return worstOf([
       () => (isUnread ? 'maybe' : 'yes'),
       () => fitLimits(names.length, { minProperties, maxProperties }, path),
-      ...(Array.isArray(required) ? required : []).map((name) => (): Fit => {
-        this.#step();
+      ...demanded.map((name) => (): Fit => {
         const isThere = typeof name !== 'string' || Object.hasOwn(value, name);
         return isThere ? 'yes' : { path: memberOf(path, name), keyword: 'required' };
       }),
@@ -161,8 +161,10 @@ class SchemaReader {
     const { allOf, anyOf, oneOf, not, if: condition } = schema;
     const all = (schemas: unknown): readonly Fit[] =>
       Array.isArray(schemas) ? schemas.map((one) => this.fit(one, value, place)) : [];
+    const demanded: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
+    this.#step(demanded.length);
     return worstOf([
-      ...(Array.isArray(allOf) ? allOf : []).map((one) => () => this.fit(one, value, place)),
+      ...demanded.map((one) => () => this.fit(one, value, place)),
       () => {
         const fits = all(anyOf);
         if (fits.length === 0 || fits.includes('yes')) return 'yes';
@@ -203,9 +205,10 @@ class SchemaReader {
       );
     }
     if (!isJsonObject(one) || !isJsonObject(other)) return false;
-    const names = Object.keys(one);
+    const [names, others] = [Object.keys(one), Object.keys(other)];
+    this.#step(names.length + others.length);
     return (
-      names.length === Object.keys(other).length &&
+      names.length === others.length &&
       names.every((name) => Object.hasOwn(other, name) && this.#isSame(one[name], other[name]))
     );
   }
