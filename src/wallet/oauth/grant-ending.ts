@@ -1,6 +1,7 @@
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { Sessions } from '../auth/sessions.js';
 import type { Grant, GrantBook } from './grant-book.js';
+import type { OAuthRecords } from './oauth-records.js';
 
 /** Ends grants: on the record first, so that a loss of Redis brings none of them back. */
 export class GrantEnding {
@@ -8,6 +9,7 @@ export class GrantEnding {
     private readonly grants: GrantBook,
     private readonly sessions: Sessions,
     private readonly directory: WalletDirectory,
+    private readonly records: OAuthRecords,
   ) {}
 
   /** All tokens of it are void from now on. Again is the same. */
@@ -15,6 +17,8 @@ export class GrantEnding {
     const { id, owner, expiresAt } = grant;
     const wallet = await this.directory.walletOf(owner);
     await this.sessions.revoke({ owner, wallet, tokenId: id, expiresAt });
+    // What the library keeps of it would stay for as long as it was given for.
+    await this.records.remove('Grant', id);
     await this.grants.remove(grant);
   }
 

@@ -22,9 +22,8 @@ export const OAUTH_STORES: ReturnType<typeof provide>[] = [
   })),
   {
     provide: GrantEnding,
-    inject: [GrantBook, Sessions, WalletDirectory],
-    useFactory: (grants: GrantBook, sessions: Sessions, directory: WalletDirectory) =>
-      new GrantEnding(grants, sessions, directory),
+    inject: [GrantBook, Sessions, WalletDirectory, OAuthRecords],
+    useFactory: (...parts: ConstructorParameters<typeof GrantEnding>) => new GrantEnding(...parts),
   },
   {
     provide: AccessTokens,
