@@ -3,6 +3,7 @@ import {
   Get,
   HttpCode,
   Inject,
+  NotFoundException,
   Post,
   Req,
   Res,
@@ -14,10 +15,20 @@ import type Provider from 'oidc-provider';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { OAUTH_PATHS } from './oauth-names.js';
 import { AUTHORIZATION_SERVER } from './oauth-tokens.js';
 
 /** The cookies of the library that would keep somebody signed in. */
 const SESSION_COOKIE = /^_session(\.legacy)?(\.sig)?=/;
+
+/** The endpoints, and where a browser comes back to. */
+const PASSED: ReadonlySet<string> = new Set([
+  OAUTH_PATHS.authorization,
+  OAUTH_PATHS.token,
+  OAUTH_PATHS.registration,
+  OAUTH_PATHS.revocation,
+]);
+const RETURN = new RegExp(`^${OAUTH_PATHS.authorization}/[\\w-]+$`);
 
 /** What the library answers, and only that of it. */
 @Controller('oauth')
@@ -58,6 +69,8 @@ export class OAuthController {
   }
 
   async #pass(request: Request, response: Response): Promise<void> {
+    // The framework and the library fold case and a last slash; what is read before the library does not.
+    if (!PASSED.has(request.path) && !RETURN.test(request.path)) throw new NotFoundException();
     bindTo(request, this.#publicUrl);
     await this.server.callback()(request, response);
   }
