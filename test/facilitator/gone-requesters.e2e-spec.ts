@@ -81,11 +81,14 @@ describe('requesters that go, on a chain that mines when a test says so', () => 
     return (await get(`${service.url}/settle?${query.toString()}`)).status === 200;
   }
 
-  /** Asks again, as the one that went would, and has it mined. */
+  /** Asks again, as the one that went would, and has blocks mined until it is answered. */
   async function isForTheNext(body: Body): Promise<unknown> {
-    const next = settle(body);
-    await pause(200);
-    await world.client.mine({ blocks: 1 });
+    const progress = { isDone: false };
+    const next = settle(body).finally(() => (progress.isDone = true));
+    while (!progress.isDone) {
+      await pause(200);
+      await world.client.mine({ blocks: 1 });
+    }
     return (await next).body['success'];
   }
 
