@@ -126,6 +126,11 @@ describe('the history of settlements', () => {
     await expectArchived();
     expect(await query('select * from x402.unreadable_records')).toEqual([]);
     expect(service.log()).not.toContain(new URL(postgres.url).password);
+    // The look for the tables is made every so often: the archive may be at work before health has seen them.
+    await eventually(
+      'health is ok',
+      async () => (await get(`${service.opsUrl}/health`)).status === 200,
+    );
     const { body } = await get(`${service.opsUrl}/health`);
     expect(body).toMatchObject({
       status: 'ok',

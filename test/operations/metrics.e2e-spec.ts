@@ -68,6 +68,8 @@ describe('a scrape after a run', () => {
       return (
         found.value('x402_settlements_total', ended) === SETTLED &&
         found.value('x402_settlements_live', { network: NETWORK }) === 0 &&
+        // A lane closes what it followed a step after the ledger has it.
+        found.value('x402_lane_in_flight') === 0 &&
         found.value('x402_history_waiting_changes', { network: NETWORK }) === 0 &&
         found.names.has('x402_reconciliation_settlements')
       );
