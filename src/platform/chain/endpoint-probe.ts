@@ -1,11 +1,11 @@
-import { numberToHex, zeroHash } from 'viem';
+import { zeroHash } from 'viem';
 import {
   type ContractName,
   contractsOf,
   MULTICALL3,
   type SchemeContracts,
 } from '../../protocol/evm/contracts.js';
-import { readBlockHeader, readQuantity } from './block.js';
+import { quantity, readBlockHeader, readQuantity } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
 import { type EndpointHealth, noteAnswer, noteFailure, noteOutcome } from './endpoint-health.js';
 import type { Ability } from './refusals.js';
@@ -143,7 +143,7 @@ function questionFor(ability: Ability, { shown }: EndpointHealth): Question | un
     case 'calls':
       return ['eth_call', [{ to: IDENTITY_PRECOMPILE, data: '0x' }, 'latest']];
     case 'blocks':
-      return shown && ['eth_getBlockByNumber', [numberToHex(shown.number), false]];
+      return shown && ['eth_getBlockByNumber', [quantity(shown.number), false]];
     case 'state':
       return shown && ['eth_getBalance', [MULTICALL3, { blockHash: shown.hash }]];
   }
