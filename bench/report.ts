@@ -39,8 +39,8 @@ import {
 } from './support/verify-report.js';
 
 /**
- * `npm run bench:report -- FILE...`: writes the figures of `--json` files into docs/performance.md,
- * each between its own markers, and the pictures beside it. What no file is given for stays as it is.
+ * `npm run bench:report -- FILE...`: writes the figures of `--json` files into bench/results/latest.md,
+ * each between its own markers, and the pictures into docs/images. What no file is given for stays as it is.
  */
 type Report =
   | AccessReport
@@ -54,7 +54,7 @@ type Report =
   | HistoryReport
   | MemoryReport;
 
-const PAGE = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('results/latest.md', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url));
 /** Shares of the profile that the page explains. */
 const LARGEST_SHARES = 7;
@@ -136,7 +136,7 @@ function source({ at, seed, machine }: { at: string; seed: string; machine: Mach
 function placed(page: string, report: Report): string {
   const [begin, end] = [`<!-- ${report.name}: begin -->`, `<!-- ${report.name}: end -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from === -1 || to < from) throw new Error(`docs/performance.md has no ${begin}`);
+  if (from === -1 || to < from) throw new Error(`bench/results/latest.md has no ${begin}`);
   const wrong = report.name === 'profile' ? [] : report.problems.map((one) => `- WRONG: ${one}`);
   const body = [source(report), bodyOf(report), ...wrong].join('\n\n');
   return `${page.slice(0, from)}${begin}\n\n${body}\n\n${page.slice(to)}`;
