@@ -159,15 +159,10 @@ export default {
 
     // ---------------------------------------------------------------- the framework
     {
-      name: 'nest-only-at-the-edge',
-      comment:
-        'modules, controllers and the services they inject know Nest; what they wire does not',
+      name: 'nest-not-in-the-domain',
+      comment: 'the protocol, the model and the rules are plain functions and values',
       severity: 'error',
-      from: {
-        path: '^src/',
-        pathNot:
-          '\\.(module|controller|service|filter|guard|interceptor)\\.ts$|^src/(main|start|bootstrap|drain|role-modules)\\.ts$|^src/(facilitator/([^/]+|status/settlement-look-up)\\.ts|platform/(http|nest|observability)/|operations/health/)|-log\\.ts$',
-      },
+      from: { path: '^src/(protocol|settlement/model|[^/]+/rules)/' },
       to: { path: '^node_modules/(@nestjs|nestjs-pino)/' },
     },
   ],
