@@ -16,6 +16,12 @@ export const SERVICE_MAIN = process.env['SERVICE_MAIN'] ?? BUILT_MAIN;
 /** Options of the Node that runs it, with blanks between them. */
 const SERVICE_NODE_OPTIONS = (process.env['SERVICE_NODE_OPTIONS'] ?? '').split(' ').filter(Boolean);
 
+/** So many services of a process are kept with their logs; a long run starts thousands. */
+const KEPT_SERVICES = 20;
+
+/** The newest services of this process, running or ended. A failed test shows their logs. */
+export const startedServices: Pick<Service, 'url' | 'log'>[] = [];
+
 /**
  * Starts the built service, or another build's `main`, with these settings, and with a port for operators unless they say otherwise.
  *
@@ -30,11 +36,14 @@ export async function startService(
   node = process.execPath,
 ): Promise<Service> {
   let log = '';
+  const url = `http://127.0.0.1:${port}`;
+  startedServices.push({ url, log: () => log });
+  if (startedServices.length > KEPT_SERVICES) startedServices.shift();
   const opsPort = settings['OPS_PORT'] ?? String(await freePort());
   const started = await startProgram(
     node,
     [...SERVICE_NODE_OPTIONS, ...nodeOptions, main],
-    () => answers(`http://127.0.0.1:${port}/health/live`),
+    () => answers(`${url}/health/live`),
     {
       env: {
         PATH: process.env['PATH'] ?? '',
@@ -50,7 +59,7 @@ export async function startService(
   );
   return {
     ...started,
-    url: `http://127.0.0.1:${port}`,
+    url,
     opsUrl: `http://127.0.0.1:${opsPort}`,
     log: () => log,
   };

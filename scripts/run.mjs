@@ -323,15 +323,20 @@ const jestWith = (env, ...rest) =>
 const MOST_REPLAYED = 8;
 
 /**
- * All tests, two files at a time. Files that failed beside another one are played again alone, and the last lines name
- * them: what needs the machine for itself is told apart from what is broken. A file that fails twice fails the run.
+ * Plays a part of the tests, two files at a time: `core` is `npm test`, `rest` is what it leaves out, `all` is both.
+ * Files that failed beside another one are played again alone, and the last lines name them: what needs the machine
+ * for itself is told apart from what is broken. A file that fails twice fails the run.
  */
-async function testAll(SERVICE_MAIN) {
+async function testPart(part, rest) {
+  const env = { SERVICE_MAIN: packService(), TEST_PART: part };
   const report = join(ROOT, 'node_modules', '.cache', 'test-report.json');
   rmSync(report, { force: true });
   // A test that failed may have left a server running: it must not keep the run from ending.
-  const always = ['--forceExit', '--json', `--outputFile=${report}`];
-  const code = await jestWith({ SERVICE_MAIN }, '--maxWorkers=2', ...always, ...args);
+  const always = ['--forceExit', '--silent', '--json', `--outputFile=${report}`];
+  const reporters = ['--reporters', '<rootDir>/test/support/progress-reporter.mjs'];
+  const projects = part === 'rest' ? ['e2e'] : ['unit', 'e2e'];
+  const chosen = ['--selectProjects', ...projects, ...reporters];
+  const code = await jestWith(env, '--maxWorkers=2', ...always, ...chosen, ...rest);
   if (code === 0 || !existsSync(report)) return code;
   const failed = JSON.parse(readFileSync(report, 'utf8'))
     .testResults.filter(({ status }) => status === 'failed')
@@ -339,9 +344,11 @@ async function testAll(SERVICE_MAIN) {
   if (failed.length === 0 || failed.length > MOST_REPLAYED) return code;
   out.write(`\nFAILED beside others, played again alone:\n  ${failed.join('\n  ')}\n`);
   const again = await jestWith(
-    { SERVICE_MAIN },
+    env,
     '--maxWorkers=1',
     '--forceExit',
+    '--silent',
+    ...reporters,
     '--runTestsByPath',
     ...failed,
   );
@@ -357,6 +364,9 @@ function fuzzedDoors() {
   return files.filter((name) => name.endsWith('.e2e-spec.ts') && !name.startsWith('declarations'))
     .length;
 }
+
+/** `npm test`: options of Jest may follow. */
+const isCore = !['rest', 'all'].includes(args[0]);
 
 /** `bench builds history` is one of them. */
 const hasHistory = ['history', 'memory', 'discovery'].some((name) => args.includes(name));
@@ -374,19 +384,24 @@ const TASKS = {
     run: () => tsx('sandbox/agent.ts', ...args),
   },
   mcp: { needs: [build], run: () => run(process.execPath, ['dist/wallet/mcp/stdio.js', ...args]) },
+  /** `test`, `test rest` or `test all`, with options of Jest behind it. */
   test: {
     needs: [
       installAnvil,
       findRedis,
       findPostgres,
-      findFaketime,
-      findPromtool,
-      findKubectl,
       findPython,
+      ...(isCore ? [] : [findFaketime, findPromtool, findKubectl]),
       build,
     ],
     run: async () => {
-      const code = await testAll(packService());
+      if (isCore) {
+        const code = await testPart('core', args);
+        out.write('NOT RUN: the rest of the end-to-end specs: npm run test:all\n');
+        return code;
+      }
+      const [part, ...rest] = args;
+      const code = await testPart(part, rest);
       // Pages of output are above it: what was left out is said last.
       out.write('NOT RUN: the image and docker-compose.yml (ten minutes): npm run check:deploy\n');
       out.write('NOT RUN: the seller in Rust (ten minutes): npm run test:rust\n');
