@@ -72,7 +72,7 @@ export default {
     knowsOnly(
       'config-knows-only-protocol',
       'platform/config',
-      'platform/(config|http/(ipv6|urls))|protocol/',
+      'platform/(config|concurrency/clock|http/(ipv6|urls))|protocol/',
     ),
     knowsOnly(
       'chain-is-an-adapter',

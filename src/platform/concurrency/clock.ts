@@ -7,6 +7,8 @@ export interface Clock {
   sleep(ms: number): Promise<void>;
 }
 
+export const Clock = Symbol('Clock');
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   steady: () => performance.now(),

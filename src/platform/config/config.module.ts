@@ -1,4 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { Clock, systemClock } from '../concurrency/clock.js';
 import { AppConfig } from './app-config.js';
 
 @Global()
@@ -7,8 +8,11 @@ export class ConfigModule {
   static forRoot(config: AppConfig): DynamicModule {
     return {
       module: ConfigModule,
-      providers: [{ provide: AppConfig, useValue: config }],
-      exports: [AppConfig],
+      providers: [
+        { provide: AppConfig, useValue: config },
+        { provide: Clock, useValue: systemClock },
+      ],
+      exports: [AppConfig, Clock],
     };
   }
 }
