@@ -1,0 +1,162 @@
+/**
+ * `node scripts/check-words.mjs`: plain English in docs, comments and messages.
+ *
+ * - Docs (`docs`, README, CONTRIBUTING, SECURITY) must be clean.
+ * - Code is a ratchet: `check-words.json` holds how often each rule is broken today, by folder. A count may
+ *   fall and must not grow. `--write` stores the present counts; do it after you have made some smaller.
+ * - `--list FOLDER` prints every place in a folder.
+ * - `check-words-exceptions.json` lists places that stay, each with its reason.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const COUNTS = 'scripts/check-words.json';
+const MAX_WORDS = 40;
+const MAX_ROW = 200;
+
+const PHRASES = {
+  whoever: /\bwho(?:m)?ever\b/gi,
+  nobody: /\bnobody\b/gi,
+  told: /\b(?:is|are|was|were|be|been|being)\s+told\b/gi,
+  'is none': /\b(?:is|are|was|were)\s+none\b/gi,
+  'but for': /\bbut\s+for\s+(?:its|the|a|an|these|those|one|what|some)\b/gi,
+  'of ours': /\bof\s+ours\b/gi,
+  'at its word': /\bat\s+(?:its|their)\s+word\b/gi,
+  'private word':
+    /\b(?:sworn|patiently|shown\s+out|handed\s+out|collected\s+again|given\s+on|hang(?:s)?\s+up\s+on|outsiders?)\b/gi,
+  // "What is sold are bytes.", but no question, and no list that it begins.
+  'what as subject':
+    /(?<=^|[.!?:]\s+)What\s+(?:is|was|are|were|has|had|came|comes|stands|leaves|waits)\b[^.?:]*[.](?=\s|$)/g,
+};
+
+const read = (file) => readFileSync(`${ROOT}${file}`, 'utf8');
+const filesOf = (folder, pattern) =>
+  readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
+    .map((name) => `${folder}/${name}`)
+    .filter((file) => pattern.test(file) && !/(?:^|\/)(?:node_modules|target|results)\//.test(file))
+    .sort();
+
+/** Comments of a source file and, where asked for, texts of three words and more. */
+function textsOf(source, withMessages) {
+  const texts = [];
+  let comment = '';
+  const token =
+    /\/\/([^\n]*)|\/\*([\s\S]*?)\*\/|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|(?<=[(,=:[!&|?{};]\s*|return\s)\/(?![/*])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\//g;
+  let end = 0;
+  for (const match of source.matchAll(token)) {
+    const [all, line, block, ...literals] = match;
+    // Lines of `//` that follow each other are one text.
+    const goesOn = /^\s*$/.test(source.slice(end, match.index));
+    if (comment !== '' && (line === undefined || !goesOn)) {
+      texts.push(comment);
+      comment = '';
+    }
+    if (line !== undefined) comment += `${line} `;
+    else if (block !== undefined) texts.push(block.replace(/^\s*\*+/gm, ' '));
+    else {
+      const text = literals.find((one) => one !== undefined);
+      if (withMessages && text !== undefined && text.trim().split(/\s+/).length > 2)
+        texts.push(text);
+    }
+    end = match.index + all.length;
+  }
+  if (comment !== '') texts.push(comment);
+  return texts.map((text) => text.replace(/\s+/g, ' ').trim());
+}
+
+/** Paragraphs and list items of a page, without code, headings and tables; and its table rows. */
+function partsOf(page) {
+  const lines = page
+    .replace(/^\s*```[\s\S]*?^\s*```/gm, '\n')
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .split('\n');
+  const rows = lines.filter((line) => line.startsWith('|'));
+  const prose = lines
+    .map((line) => (/^(?:\||#)/.test(line) ? '' : line))
+    .join('\n')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)/)
+    .map((text) => text.replace(/\s+/g, ' ').trim())
+    .filter((text) => text !== '');
+  return { rows, prose };
+}
+
+const plain = (text) => text.replace(/`[^`]+`/g, 'code').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+
+function* broken(text) {
+  for (const [rule, pattern] of Object.entries(PHRASES))
+    for (const [found] of text.matchAll(pattern)) yield { rule, found };
+}
+
+const exceptions = JSON.parse(read('scripts/check-words-exceptions.json'));
+const isAllowed = (file, { rule, found }, text) =>
+  exceptions.some(
+    (one) => one.file === file && one.rule === rule && `${found} ${text}`.includes(one.text),
+  );
+
+const pages = [...filesOf('docs', /\.md$/), 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
+const inDocs = pages.flatMap((file) => {
+  const { rows, prose } = partsOf(read(file));
+  const long = prose
+    .flatMap((text) => plain(text).split(/(?<=[.!?])\s+(?=\S)/))
+    .filter((sentence) => sentence.split(/\s+/).length > MAX_WORDS)
+    .map((found) => ({ rule: `sentence above ${MAX_WORDS} words`, found, text: found }));
+  const wide = rows
+    .filter((row) => row.length > MAX_ROW)
+    .map((found) => ({ rule: `table line above ${MAX_ROW} characters`, found, text: found }));
+  const phrases = [...prose, ...rows].flatMap((text) =>
+    [...broken(plain(text))].map((one) => ({ ...one, text })),
+  );
+  return [...long, ...wide, ...phrases]
+    .filter((one) => !isAllowed(file, one, one.text))
+    .map((one) => ({ file, ...one }));
+});
+
+/** `src/hub/files/x.ts` counts for `src/hub`, `bench/x.ts` for `bench`. */
+const folderOf = (file) => file.split('/').slice(0, -1).slice(0, 2).join('/');
+const inCode = ['src', 'test', 'sandbox', 'bench', 'scripts'].flatMap((folder) =>
+  filesOf(folder, /\.(?:ts|mjs)$/)
+    .filter((file) => file !== 'scripts/check-words.mjs')
+    .flatMap((file) =>
+      textsOf(read(file), folder === 'src').flatMap((text) =>
+        [...broken(text)]
+          .filter((one) => !isAllowed(file, one, text))
+          .map((one) => ({ file, ...one, text })),
+      ),
+    ),
+);
+
+const counts = {};
+for (const { file, rule } of inCode) {
+  const folder = (counts[folderOf(file)] ??= {});
+  folder[rule] = (folder[rule] ?? 0) + 1;
+}
+
+const show = ({ file, rule, found, text }) =>
+  console.log(`${file}: ${rule}: ${(found.length > 20 ? found : text).slice(0, 160)}`);
+
+if (process.argv[2] === '--list') {
+  const [, , , folder = ''] = process.argv;
+  [...inDocs, ...inCode].filter(({ file }) => file.startsWith(folder)).forEach(show);
+  process.exit(0);
+}
+if (process.argv[2] === '--write') {
+  const sorted = Object.fromEntries(
+    Object.entries(counts)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([folder, rules]) => [folder, Object.fromEntries(Object.entries(rules).sort())]),
+  );
+  writeFileSync(`${ROOT}${COUNTS}`, `${JSON.stringify(sorted, null, 2)}\n`);
+  process.exit(0);
+}
+
+const allowed = JSON.parse(read(COUNTS));
+const grown = Object.entries(counts).flatMap(([folder, rules]) =>
+  Object.entries(rules)
+    .filter(([rule, count]) => count > (allowed[folder]?.[rule] ?? 0))
+    .map(([rule, count]) => ({ folder, rule, count, before: allowed[folder]?.[rule] ?? 0 })),
+);
+inDocs.forEach(show);
+for (const { folder, rule, count, before } of grown)
+  console.log(`${folder}: ${rule}: ${count}, was ${before} (--list ${folder} shows them)`);
+if (inDocs.length + grown.length > 0) process.exit(1);
