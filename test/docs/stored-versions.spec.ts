@@ -26,14 +26,14 @@ const WRITTEN = {
 /** The version of this build. */
 const OTHERS = ['src/platform/config/version.ts'];
 
-const page = read('docs/upgrades.md');
+const page = read('docs/running.md');
 const rows = new Map(
   [...page.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|/gm)].map(
     ([, what = '', writes = '', reads = '']) => [what.trim(), [writes.trim(), reads.trim()]],
   ),
 );
 
-describe('docs/upgrades.md', () => {
+describe('docs/running.md', () => {
   it.each(Object.entries(WRITTEN))('says which version is written of %s', (what, [file, rule]) => {
     const version = rule.exec(read(file))?.[1];
     expect(version).toBeDefined();

@@ -1,7 +1,7 @@
 import { CodedError } from '../../platform/http/coded-error.js';
 import { ArchiveError } from '../archive.js';
 
-/** Answers of the history that are no data. Each code is in docs/sellers-history.md. */
+/** Answers of the history that are no data. Each code is in docs/sellers.md. */
 export const invalidCursor = (): CodedError =>
   new CodedError(400, 'invalid_cursor', 'The cursor is not one of this query: begin without one.');
 
