@@ -32,8 +32,8 @@ const TROUBLES = {
     'The service that keeps the key does not sign. It goes on by itself when it does.',
   no_gas: 'The signer has no gas money left. Send it native coin; it goes on by itself.',
   budget_exhausted:
-    'The daily gas budget is spent. It ends at midnight UTC, or raise GAS_BUDGET_DAILY.',
-  gas_price_cap: 'The chain asks for more than MAX_GAS_PRICE_GWEI.',
+    'The daily gas budget is spent. It ends at midnight UTC, or raise GAS_BUDGET_DAILY_<chainId>.',
+  gas_price_cap: 'The chain asks for more than MAX_GAS_PRICE_GWEI_<chainId>.',
   chain_unavailable: 'No endpoint of this chain answers.',
   head_stale: 'The newest block is too old: the chain or its endpoints stand still.',
   resyncing: 'It is learning from the chain where it stands. Wait.',

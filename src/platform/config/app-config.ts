@@ -29,7 +29,7 @@ import {
   receiptProblems,
 } from './receipt-settings.js';
 import { REDIS_SETTINGS, type RedisUrls, redisUrlsOf } from './redis-settings.js';
-import { removedSettings } from './removed-settings.js';
+import { isRemovedSetting, removedSettings } from './removed-settings.js';
 import {
   builderCodeSetting,
   chainIdSetting,
@@ -41,6 +41,7 @@ import {
 } from './settings.js';
 import { signerKeySetting } from './signer-settings.js';
 import { TRACES_SETTINGS, type TracesConfig, tracesConfigOf } from './traces-settings.js';
+import { type KnownNames, unknownSettings } from './unknown-settings.js';
 import {
   ownWalletUrl,
   readWallet,
@@ -126,6 +127,12 @@ const FILE_SETTINGS = [
   'DATABASE_URL',
   'WEBHOOK_KEY',
 ];
+
+const KNOWN_NAMES: KnownNames = {
+  plain: new Set(Object.keys(Settings.shape)),
+  ofChains: new Set(Object.keys(ChainSettings.shape)),
+  asFiles: new Set(FILE_SETTINGS),
+};
 
 /** Names of every setting; those of a chain end in `_<chainId>`. */
 export const SETTING_NAMES: readonly string[] = [
@@ -264,6 +271,8 @@ export class AppConfig {
     const usesChains = settles || hasWallet || readsChains(given, roles);
     const usesLedger = settles || roles.includes('history');
     const namedChains = NETWORKS.safeParse(given['NETWORKS']).data ?? [];
+    const names = Object.keys(withoutBlanks(env)).filter((name) => !isRemovedSetting(name));
+    problems.push(...unknownSettings(names, KNOWN_NAMES, namedChains));
     const sharedKeys = SIGNER_KEYS.safeParse(given['SIGNER_KEYS']);
     const networks = [...new Set(usesChains ? namedChains : [])].map((chainId) =>
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),

@@ -17,7 +17,13 @@ const REMOVED: Readonly<Record<string, string>> = {
  */
 export function removedSettings(given: GivenSettings): string[] {
   return Object.keys(given).flatMap((name) => {
-    const advice = REMOVED[name.replace(/_\d+$/, '')];
+    const advice = adviceFor(name);
     return advice === undefined ? [] : [`${name}: was removed; ${advice}`];
   });
+}
+
+export const isRemovedSetting = (name: string): boolean => adviceFor(name) !== undefined;
+
+function adviceFor(name: string): string | undefined {
+  return REMOVED[name.replace(/_\d+$/, '')];
 }
