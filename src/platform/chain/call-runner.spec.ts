@@ -10,7 +10,6 @@ import type { Call } from '../../protocol/evm/calls.js';
 import type { Settlement } from '../../protocol/evm/chain-reader.js';
 import { MULTICALL3 } from '../../protocol/evm/contracts.js';
 import { CallRunner } from './call-runner.js';
-import { ContractPresence } from './contract-presence.js';
 import { type EndpointHealth, newEndpointHealth } from './endpoint-health.js';
 import type { RpcEndpoint } from './rpc/rpc-endpoint.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
@@ -58,9 +57,8 @@ function aNode(answer: (asked: Asked) => RpcOutcome) {
     },
   } as unknown as RpcEndpoint;
   const health: EndpointHealth = newEndpointHealth(endpoint);
-  const contracts = new ContractPresence();
-  const runner = new CallRunner({ chainId: 56, health, contracts, timeoutMs: 1000 });
-  return { asked, health, conduct: contracts.conduct, runner };
+  const runner = new CallRunner({ chainId: 56, health, timeoutMs: 1000 });
+  return { asked, health, conduct: health.contracts.conduct, runner };
 }
 
 const isControl = ({ call }: Asked): boolean => call['to'] === IDENTITY_PRECOMPILE;

@@ -17,7 +17,6 @@ import {
 import { MULTICALL3 } from '../../protocol/evm/contracts.js';
 import { quantity } from './block.js';
 import type { Traffic } from './code-conduct.js';
-import type { ContractPresence } from './contract-presence.js';
 import { decodeEffectCall, EFFECT_CALL_GAS, effectCall } from './effect-call.js';
 import {
   type EndpointHealth,
@@ -43,7 +42,6 @@ const ROUNDS_TO_BE_SURE = 3;
 interface CallRunnerParts {
   readonly chainId: number;
   readonly health: EndpointHealth;
-  readonly contracts: ContractPresence;
   readonly timeoutMs: number;
 }
 
@@ -77,7 +75,7 @@ export class CallRunner {
    * @throws ChainUnavailableError when the endpoint does not answer.
    */
   async call(call: Call, gas: bigint, at: unknown, sender?: Sender): Promise<CallOutcome> {
-    const { conduct } = this.parts.contracts;
+    const { conduct } = this.parts.health.contracts;
     const { to, deploys } = call;
     const traffic = conduct.trafficOf(to, deploys, deploys !== undefined);
     const outcome = await this.#run(call, { sender, gas, at, traffic });
@@ -87,8 +85,8 @@ export class CallRunner {
 
   /** @throws as {@link call}. */
   async simulate(settlement: Settlement): Promise<Effect> {
-    const { health, contracts } = this.parts;
-    const { conduct, simulation } = contracts;
+    const { health } = this.parts;
+    const { conduct, simulation } = health.contracts;
     const { call, gas, sender, token } = settlement;
     const traffic = this.#trafficOf(settlement);
     if (conduct.isTrusted(token)) {
@@ -109,9 +107,9 @@ export class CallRunner {
    * @throws as {@link call}.
    */
   async prove(settlement: Settlement): Promise<Effect> {
-    const { health, contracts } = this.parts;
+    const { health } = this.parts;
     const traffic = this.#trafficOf(settlement);
-    return (await contracts.simulation.isSupported(health.endpoint))
+    return (await health.contracts.simulation.isSupported(health.endpoint))
       ? this.#simulateWhole(settlement, traffic)
       : this.simulate(settlement);
   }
@@ -122,8 +120,8 @@ export class CallRunner {
    * @throws as {@link call}.
    */
   async simulateAfter(first: FirstCall, settlement: Settlement): Promise<EffectAfter | undefined> {
-    const { health, contracts } = this.parts;
-    const { simulation } = contracts;
+    const { health } = this.parts;
+    const { simulation } = health.contracts;
     if (!(await simulation.isSupported(health.endpoint))) return undefined;
     const { gas } = settlement;
     const traffic = this.#trafficOf(settlement);
@@ -160,16 +158,16 @@ export class CallRunner {
    * that is no fault of the payer, all whose payments would be kept apart.
    */
   #noteBurn({ gas, token, payer }: Settlement): void {
-    if (gas > GOOD_TRANSFER_GAS) this.parts.contracts.conduct.noteBurn(token, payer);
+    if (gas > GOOD_TRANSFER_GAS) this.parts.health.contracts.conduct.noteBurn(token, payer);
   }
 
   #trafficOf({ call, token, payer }: Settlement): Traffic {
-    return this.parts.contracts.conduct.trafficOf(token, payer, call.deploys !== undefined);
+    return this.parts.health.contracts.conduct.trafficOf(token, payer, call.deploys !== undefined);
   }
 
   async #simulateWhole(settlement: Settlement, traffic: Traffic): Promise<Effect> {
-    const { health, contracts } = this.parts;
-    const { conduct, simulation } = contracts;
+    const { health } = this.parts;
+    const { conduct, simulation } = health.contracts;
     const { token, payer, gas } = settlement;
     const params = [simulationOf(settlement), 'latest'];
     const answer = await this.#request('eth_simulateV1', params, traffic, gas + 2n * READ_GAS);
@@ -195,7 +193,7 @@ export class CallRunner {
    * lane; what only the lane may send is made by the code of Multicall3 at the lane's own address.
    */
   async #simulateByCalls(settlement: Settlement, traffic: Traffic): Promise<Effect> {
-    const { conduct } = this.parts.contracts;
+    const { conduct } = this.parts.health.contracts;
     const { call, sender, gas, token, payTo } = settlement;
     const watched = effectCall(call, balanceOfCall(token, payTo));
     const watchedOptions = { gas: gas + EFFECT_CALL_GAS, at: 'latest', traffic };

@@ -20,7 +20,6 @@ import type {
   LogFilter,
   TransactionCall,
 } from './chain-queries.js';
-import type { ContractPresence } from './contract-presence.js';
 import {
   type EndpointHealth,
   isAtShownBlock,
@@ -49,14 +48,12 @@ export class ChainView implements ChainQueries {
     readonly chainId: number,
     readonly schemeContracts: SchemeContracts,
     readonly health: EndpointHealth,
-    private readonly contracts: ContractPresence,
     private readonly timeoutMs = READ_TIMEOUT_MS,
   ) {}
 
   /** The same endpoint, given up sooner. */
   within(timeoutMs: number): ChainView {
-    const { chainId, schemeContracts, health, contracts } = this;
-    return new ChainView(chainId, schemeContracts, health, contracts, timeoutMs);
+    return new ChainView(this.chainId, this.schemeContracts, this.health, timeoutMs);
   }
 
   // ---------------------------------------------------------------- blocks
@@ -174,7 +171,7 @@ export class ChainView implements ChainQueries {
   }
 
   isContract(asset: Address): Promise<boolean> {
-    return this.contracts.isContract(asset, () => this.hasCode(asset));
+    return this.health.contracts.isContract(asset, () => this.hasCode(asset));
   }
 
   // ---------------------------------------------------------------- gas
@@ -234,16 +231,16 @@ export class ChainView implements ChainQueries {
 
   /** Whether calls of this token wait behind those of others, for it is new or has burnt gas. */
   isKeptApart(token: Address, payer: Address): boolean {
-    return this.contracts.conduct.trafficOf(token, payer).kind !== 'open';
+    return this.health.contracts.conduct.trafficOf(token, payer).kind !== 'open';
   }
 
   isTrusted(token: Address): boolean {
-    return this.contracts.conduct.isTrusted(token);
+    return this.health.contracts.conduct.isTrusted(token);
   }
 
   async #run<T>(work: (runner: CallRunner) => Promise<T>): Promise<T> {
-    const { chainId, health, contracts, timeoutMs } = this;
-    const done = await work(new CallRunner({ chainId, health, contracts, timeoutMs }));
+    const { chainId, health, timeoutMs } = this;
+    const done = await work(new CallRunner({ chainId, health, timeoutMs }));
     noteAnswer(health);
     return done;
   }

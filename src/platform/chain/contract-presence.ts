@@ -6,7 +6,10 @@ import { SimulationSupport } from './simulation-support.js';
 const KEPT_MS = 15 * 60_000;
 const KEPT_MAX = 4096;
 
-/** Remembers which addresses of a chain hold a contract, and how their code behaves. */
+/**
+ * Remembers which addresses hold a contract, and how their code behaves, as one endpoint shows it: its word must not slow
+ * down calls through another one.
+ */
 export class ContractPresence {
   readonly conduct = new CodeConduct();
   readonly simulation = new SimulationSupport();

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import type { BlockHeader } from './block.js';
+import { ContractPresence } from './contract-presence.js';
 import { JointCalls } from './joint/joint-calls.js';
 import { type Ability, Refusals } from './refusals.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
@@ -11,6 +12,8 @@ export interface EndpointHealth {
   readonly endpoint: RpcCaller;
   /** Questions that may share one call of it. */
   readonly joint: JointCalls;
+  /** What it has shown of code. */
+  readonly contracts: ContractPresence;
   /** Whether it answered the last probe. */
   isReachable: boolean | undefined;
   /** `false` is proof that it serves another chain. */
@@ -81,6 +84,7 @@ export function newEndpointHealth(
     refusals: new Refusals(onAbility),
     blocks: new Map(),
     joint: new JointCalls(endpoint),
+    contracts: new ContractPresence(),
     isReachable: undefined,
     isRightChain: undefined,
     head: undefined,

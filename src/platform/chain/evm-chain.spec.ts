@@ -3,10 +3,15 @@ import {
   aChain,
   failure,
   FakeChain,
+  type FakeNode,
   result,
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
-import { ChainUnavailableError, EndpointsDisagreeError } from '../../protocol/errors.js';
+import {
+  ChainUnavailableError,
+  CodeUnresponsiveError,
+  EndpointsDisagreeError,
+} from '../../protocol/errors.js';
 import type { ChainView } from './chain-view.js';
 import type { EvmChain } from './evm-chain.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
@@ -235,6 +240,80 @@ describe('a judgement by two', () => {
     const health = chain.endpoints[1];
     if (health !== undefined) health.isReachable = false;
     expect((await chain.judgeByTwo(work, () => 'newest', names)).value).toBe('56-0');
+  });
+
+  describe('of code that one of them does not answer for, though it answers others', () => {
+    const called = async (view: ChainView): Promise<string> => {
+      await view.call({ to: ACCOUNT, data: '0x' });
+      return view.health.endpoint.name;
+    };
+    const muteFor = (node: FakeNode | undefined): void => {
+      if (node === undefined) throw new Error('a node');
+      node.lie = (method, [call]) => {
+        if (method !== 'eth_call') return undefined;
+        return (call as { to?: string }).to === ACCOUNT ? SILENT : result('0x');
+      };
+    };
+
+    it('is not made by it alone', async () => {
+      const { chain, nodes } = await aChain(new FakeChain(20), 2);
+      muteFor(nodes[0]);
+      const judging = chain.judgeByTwo(called, () => 'newest', names);
+      await expect(judging).rejects.toThrow(ChainUnavailableError);
+      await expect(judging).rejects.not.toThrow(CodeUnresponsiveError);
+    });
+
+    it('is not made by it alone where the other one fails otherwise', async () => {
+      const { chain, nodes } = await aChain(new FakeChain(20), 2);
+      muteFor(nodes[0]);
+      if (nodes[1] !== undefined)
+        nodes[1].lie = (method) => (method === 'eth_call' ? SILENT : undefined);
+      const judging = chain.judgeByTwo(called, () => 'newest', names);
+      await expect(judging).rejects.not.toThrow(CodeUnresponsiveError);
+    });
+
+    it('is made by two others', async () => {
+      const { chain, nodes } = await aChain(new FakeChain(20), 3);
+      muteFor(nodes[0]);
+      expect((await chain.judgeByTwo(called, () => 'newest', names)).value).toBe('56-1,56-2');
+    });
+
+    it('is that it does not answer where two say so', async () => {
+      for (const count of [2, 3]) {
+        const { chain, nodes } = await aChain(new FakeChain(20), count);
+        muteFor(nodes[0]);
+        muteFor(nodes[1]);
+        const judging = chain.judgeByTwo(called, () => 'newest', names);
+        await expect(judging).rejects.toThrow(CodeUnresponsiveError);
+      }
+    });
+  });
+});
+
+describe('that code burns gas', () => {
+  it('is known of the endpoint that showed it, and slows down no other one', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(20), 2);
+    const token = `0x${'11'.repeat(20)}` as const;
+    const settlement = {
+      call: { to: token, data: '0x' as const },
+      sender: undefined,
+      gas: 300_000n,
+      token,
+      payer: ACCOUNT,
+      payTo: ACCOUNT,
+      amount: 1n,
+    } as const;
+    chain.trust([token]);
+    if (nodes[0] !== undefined) {
+      const good = { status: '0x1', gasUsed: '0x1', returnData: '0x' };
+      const burnt = { status: '0x0', gasUsed: '0x493e0', returnData: '0x' };
+      nodes[0].lie = (method) =>
+        method === 'eth_simulateV1' ? result([{ calls: [good, burnt, good] }]) : undefined;
+    }
+    const [liar, honest] = chain.views();
+    expect((await liar?.prove(settlement))?.status).toBe('halted');
+    expect(liar?.isKeptApart(token, ACCOUNT)).toBe(true);
+    expect(honest?.isKeptApart(token, ACCOUNT)).toBe(false);
   });
 });
 

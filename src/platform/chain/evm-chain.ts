@@ -11,7 +11,6 @@ import { agree, eachAnswer, type Panel, type Question } from './agreement.js';
 import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
 import { ChainView } from './chain-view.js';
-import { ContractPresence } from './contract-presence.js';
 import {
   byPreference,
   type EndpointHealth,
@@ -53,7 +52,6 @@ export class EvmChain {
   readonly endpoints: readonly EndpointHealth[];
   /** Who used an authorization. */
   readonly uses: UseSearch;
-  readonly #presence = new ContractPresence();
   readonly #probe: EndpointProbe;
   readonly #heads: Heads;
   readonly #alertedAt = new Map<string, number>();
@@ -88,10 +86,8 @@ export class EvmChain {
 
   /** Tokens whose code the operator vouches for. */
   trust(tokens: readonly Address[]): void {
-    this.#presence.conduct.trust([
-      ...contractsOf(this.schemeContracts).map(([, address]) => address),
-      ...tokens,
-    ]);
+    const own = contractsOf(this.schemeContracts).map(([, address]) => address);
+    for (const { contracts } of this.endpoints) contracts.conduct.trust([...own, ...tokens]);
   }
 
   /** Probes once, then all the time; a network lost at boot comes back by itself. */
@@ -128,7 +124,7 @@ export class EvmChain {
   /** Views in the order to try them; at least one unless every endpoint serves another chain. */
   views(): ChainView[] {
     return byPreference(this.endpoints).map(
-      (health) => new ChainView(this.chainId, this.schemeContracts, health, this.#presence),
+      (health) => new ChainView(this.chainId, this.schemeContracts, health),
     );
   }
 

@@ -1,7 +1,7 @@
 import { type CallUnansweredError, ChainUnavailableError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
-import { isPresent, LAG_MAX_BLOCKS } from './endpoint-health.js';
+import { type EndpointHealth, isPresent, LAG_MAX_BLOCKS } from './endpoint-health.js';
 import type { HeadsLook } from './heads.js';
 import { attempt, type Done } from './hedge.js';
 
@@ -50,7 +50,7 @@ const ROUND_MS = 60;
  * @param need - how near, by what the judgement says.
  * @param join - where two endpoints have to say so, if two are there: what both of them say. One of them has to be
  *   near enough.
- * @throws CallUnansweredError when one answers, but not what a contract does.
+ * @throws CallUnansweredError when one answers, but not what a contract does; by two, when two do.
  * @throws ChainUnavailableError when no endpoint is near enough, or answers.
  */
 export async function judgeNearHead<T>(
@@ -59,24 +59,25 @@ export async function judgeNearHead<T>(
   need: (value: T) => NeededHead,
   join?: Join<T>,
 ): Promise<Judged<T>> {
-  const unresponsive: CallUnansweredError[] = [];
-  const note = (error: CallUnansweredError): void => {
-    unresponsive.push(error);
-  };
+  const unresponsive = new Map<EndpointHealth, CallUnansweredError>();
+  const ask = (view: ChainView): Promise<Done<T>> =>
+    attempt(
+      () => work(view),
+      (error) => unresponsive.set(view.health, error),
+    );
   for (let round = 0; round < ROUNDS; round += 1) {
     const asked = views();
     let isAnyBehind = false;
     for (const view of asked) {
       const looking = measure();
-      const others = join === undefined ? [] : othersBeside(view, asked);
       if (join !== undefined) askMute(view, asked, work);
-      const ask = (one: ChainView): Promise<Done<T>> => attempt(() => work(one), note);
-      const judged = await (join === undefined ? ask(view) : askTwo(view, others, ask, join));
+      const judged = await (join === undefined
+        ? askOne(view, ask)
+        : askTwo([view, ...othersBeside(view, asked)], ask, join));
       if (judged === undefined) continue;
       const look = await looking;
-      const { value } = judged;
+      const { value, by } = judged;
       const isKnown = look.newest > 0n || !needsHead;
-      const by = [view, ...others.slice(0, 1)];
       const isNear = by.some((one) => isNearEnough(look, one, need(value)));
       if (isKnown && (asked.length < 2 || isNear)) return { value, newestBlock: look.newest };
       isAnyBehind = true;
@@ -84,8 +85,10 @@ export async function judgeNearHead<T>(
     if (!isAnyBehind) break;
     await delay(ROUND_MS);
   }
-  const [first] = unresponsive;
-  if (first !== undefined) throw first;
+  const [first] = unresponsive.values();
+  const witnesses = views().filter(isWitness).length;
+  const needed = join === undefined ? 1 : Math.min(2, witnesses);
+  if (first !== undefined && unresponsive.size >= needed) throw first;
   throw new ChainUnavailableError(chainId, 'what a payment is judged by');
 }
 
@@ -94,9 +97,11 @@ export async function judgeNearHead<T>(
  * that it cannot run calls is no witness.
  */
 function othersBeside(view: ChainView, asked: readonly ChainView[]): readonly ChainView[] {
-  return asked.filter(
-    ({ health }) => health !== view.health && isPresent(health) && !health.refusals.has('calls'),
-  );
+  return asked.filter((one) => one.health !== view.health && isWitness(one));
+}
+
+function isWitness({ health }: ChainView): boolean {
+  return isPresent(health) && !health.refusals.has('calls');
 }
 
 /** They are asked on, and nobody waits for them. */
@@ -111,23 +116,43 @@ function askMute<T>(
   }
 }
 
-/** @returns `undefined` when it, or a second one that is there, does not answer. */
-async function askTwo<T>(
+interface Said<T> {
+  readonly value: T;
+  readonly by: readonly ChainView[];
+}
+
+async function askOne<T>(
   view: ChainView,
-  [second, third]: readonly ChainView[],
+  ask: (view: ChainView) => Promise<Done<T>>,
+): Promise<Said<T> | undefined> {
+  const done = await ask(view);
+  return done && { value: done.value, by: [view] };
+}
+
+/**
+ * A third one is asked where the first two do not both answer, or contradict each other.
+ *
+ * @returns `undefined` when no two answer, and one that is there does not.
+ */
+async function askTwo<T>(
+  views: readonly ChainView[],
   ask: (view: ChainView) => Promise<Done<T>>,
   join: Join<T>,
-): Promise<Done<T>> {
-  const [own, other] = await Promise.all([ask(view), second && ask(second)]);
-  if (own === undefined || second === undefined) return own;
-  // It may have turned out only now that it is away, or cannot run calls at all.
-  if (other === undefined) {
-    const isWitness = isPresent(second.health) && !second.health.refusals.has('calls');
-    return isWitness ? undefined : own;
-  }
-  const both = join([own.value, other.value]);
-  const decisive = both.isContradicted && third !== undefined ? await ask(third) : undefined;
-  return decisive === undefined ? both : join([own.value, other.value, decisive.value]);
+): Promise<Said<T> | undefined> {
+  const answersOf = async (some: readonly ChainView[]) => {
+    const answers = await Promise.all(some.map(async (view) => ({ view, done: await ask(view) })));
+    return answers.flatMap(({ view, done }) => (done ? [{ view, value: done.value }] : []));
+  };
+  const two = await answersOf(views.slice(0, 2));
+  const isSettled = two.length === 2 && !join(two.map(({ value }) => value)).isContradicted;
+  const said = isSettled ? two : [...two, ...(await answersOf(views.slice(2, 3)))];
+  const by = said.map(({ view }) => view);
+  const [only, another] = said;
+  if (only === undefined) return undefined;
+  if (another !== undefined) return { value: join(said.map(({ value }) => value)).value, by };
+  // It may have turned out only now that another one is away, or cannot run calls at all.
+  const isMissing = views.slice(0, 3).some((one) => one !== only.view && isWitness(one));
+  return isMissing ? undefined : { value: only.value, by };
 }
 
 function isNearEnough(look: HeadsLook, { health }: ChainView, need: NeededHead): boolean {
