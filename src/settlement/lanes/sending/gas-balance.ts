@@ -14,6 +14,7 @@ export class GasBalance {
   #balanceWei: bigint | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
+  #confirmedAt = Number.NEGATIVE_INFINITY;
   /** Whether one endpoint's word was too little, and is not enough until all say alike. */
   #isInDoubt = false;
 
@@ -51,6 +52,14 @@ export class GasBalance {
     const own = this.balanceWei;
     this.#balanceWei = await this.chain.balanceByAll(this.signer);
     this.#isInDoubt = this.#balanceWei > own;
+  }
+
+  /** The same beside the caller, who will ask again for what it was too little for. */
+  confirmBeside(): void {
+    const now = this.clock.steady();
+    if (now - this.#confirmedAt < READ_INTERVAL_MS) return;
+    this.#confirmedAt = now;
+    this.confirm().catch(ignoreUnavailable);
   }
 
   async #read(): Promise<void> {

@@ -121,6 +121,27 @@ describe('a lane that is asked whether it can send', () => {
     }
   });
 
+  it('whose endpoint gives it what one typical settlement costs pays for more: another one has it', async () => {
+    balanceWei = (GAS * GWEI * 11n) / 10n;
+    elsewhereWei = 10n ** 18n;
+    expect(await readiness.isReady()).toBe(true);
+    expect(readiness.canPayFor((GAS * 12n) / 10n)).toBe(false);
+    await turns();
+    expect(readiness.canPayFor((GAS * 12n) / 10n)).toBe(true);
+  });
+
+  it('asks all endpoints for its money at most every two seconds', async () => {
+    await readiness.isReady();
+    for (let again = 0; again < 5; again += 1) {
+      expect(readiness.canPayFor(10n ** 18n)).toBe(false);
+      await turns();
+    }
+    expect(reads).toBe(2);
+    await clock.pass(2000);
+    expect(readiness.canPayFor(10n ** 18n)).toBe(false);
+    expect(reads).toBe(3);
+  });
+
   it('whose endpoint gives a made-up block an old time goes on', async () => {
     const { latest } = chain.head;
     chain.elsewhere = [{ ...latest, hash: SIGNER }];

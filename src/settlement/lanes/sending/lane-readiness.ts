@@ -103,9 +103,15 @@ export class LaneReadiness {
     return gasBalance.settlementsLeft(state.pending, gasEstimates.typical * price);
   }
 
-  /** Whether the money is there for one more thing that costs so many wei. */
+  /**
+   * Whether the money is there for one more thing that costs so many wei. Where one endpoint's word is too little, all are
+   * asked beside the caller: what waits is offered again.
+   */
   canSpend(costWei: bigint): boolean {
-    return this.options.gasBalance.settlementsLeft(this.options.state.pending, costWei) >= 1;
+    const { gasBalance, state } = this.options;
+    const isThere = gasBalance.settlementsLeft(state.pending, costWei) >= 1;
+    if (!isThere) gasBalance.confirmBeside();
+    return isThere;
   }
 
   /** Wei that so much gas may cost at the fees of now. */

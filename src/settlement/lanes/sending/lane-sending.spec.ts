@@ -5,6 +5,7 @@ import {
   CHAIN_ID,
   GWEI,
   type LaneWorld,
+  SIGNER,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchGas, groupForSending } from '../../model/grouping.js';
@@ -99,6 +100,17 @@ describe('a lane that sends', () => {
     await sendReady();
     expect(states('a')).toEqual(['attempt']);
     expect([lane.state.trouble, lane.state.next]).toEqual([undefined, 1]);
+  });
+
+  it('sends what one endpoint says it cannot pay for, and another one says it can', async () => {
+    lane.chain.gas = 120_000n;
+    lane.chain.balances.set(SIGNER, 110_000n * MAX_FEE);
+    lane.chain.balanceByAll = () => Promise.resolve(10n ** 18n);
+    await lane.send('a');
+    await lane.clock.pass(500);
+    await lane.store.sweep(CHAIN_ID, 10);
+    await sendReady();
+    expect(states('a')).toEqual(['attempt']);
   });
 
   it('allocates nothing for what was withdrawn while it was signed', async () => {
