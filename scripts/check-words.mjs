@@ -19,7 +19,7 @@ const PHRASES = {
   whoever: /\bwho(?:m)?ever\b/gi,
   nobody: /\bnobody\b/gi,
   told: /\b(?:is|are|was|were|be|been|being)\s+told\b/gi,
-  'is none': /\b(?:is|are|was|were)\s+none\b/gi,
+  'is none': /\b(?:is|are|was|were)\s+none\b(?!\s+of)/gi,
   'but for': /\bbut\s+for\s+(?:its|the|a|an|these|those|one|what|some)\b/gi,
   'of ours': /\bof\s+ours\b/gi,
   'at its word': /\bat\s+(?:its|their)\s+word\b/gi,
