@@ -90,17 +90,15 @@ const bodyOf = (reason: Reason): Json => {
 export function errorExamples(): string {
   const sections = (Object.keys(REASONS) as Reason[]).map((reason) => {
     const body = REQUESTS[reason] ?? bodyOf(reason);
-    const { reason: said, message, extensions } = refused(body, { reason });
+    const { reason: said, message } = refused(body, { reason });
     if (said !== reason) throw new Error(`the example of ${reason} is one of ${said}`);
-    const { diagnosis } = extensions;
-    const shown = JSON.stringify({ message, diagnosis }, undefined, 2);
-    return `### ${reason}\n\n\`\`\`json\n${shown}\n\`\`\`\n`;
+    return `### ${reason}\n\n> ${message}\n`;
   });
   return [
     '## Examples',
     '',
-    'One refusal for each reason: the message as `invalidMessage` or `errorMessage` has it, and',
-    '`extensions.diagnosis`. `npm run docs:errors` writes this part.',
+    'One message for each reason, as `invalidMessage` or `errorMessage` has it. `npm run docs:errors` writes',
+    'this part.',
     '',
     ...sections,
   ].join('\n');
