@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { unknownOption, USAGE } from './usage.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const [task = 'sandbox', ...args] = process.argv.slice(2);
@@ -478,6 +479,15 @@ const TASKS = {
 const chosen = TASKS[task];
 if (chosen === undefined)
   fail(`There is no task ${task}; there are ${Object.keys(TASKS).join(', ')}.`);
+if (args.includes('--help') || args.includes('-h')) {
+  out.write(`${USAGE[task]}\n`);
+  process.exit(0);
+}
+const unknown = unknownOption(task, args);
+if (unknown !== undefined) {
+  console.error(`${unknown} is not an option.\n\n${USAGE[task]}`);
+  process.exit(2);
+}
 checkNode();
 installPackages();
 for (const need of chosen.needs) need();

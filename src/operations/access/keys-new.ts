@@ -1,38 +1,73 @@
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { type Scope, SCOPES } from '../../platform/config/access-settings.js';
-import { createApiKey } from './api-key.js';
+import { type ApiKeyRecord, createApiKey, parseApiKeys } from './api-key.js';
+
+const USAGE = `npm run keys:new -- ID [SCOPES] [PAYEES] [--file FILE]
+
+  ID           whose key it is: letters, digits, "_" and "-"
+  SCOPES       of ${SCOPES.join(', ')}, separated by commas (verify,settle)
+  PAYEES       addresses whose settlements it may list with the scope history, separated by commas
+  --file FILE  add the record to this file; it is made where it is missing
+`;
+
+/** Makes a new API key, prints it once, and prints its record or adds it to a file. */
+function main(): void {
+  const { values, positionals } = given();
+  const [id = '', scopes = 'verify,settle', paidTo = '', ...more] = positionals;
+  const wanted = scopes.split(',');
+  const payees = paidTo.split(',').filter((payee) => payee !== '');
+  if (more.length > 0) refuse('Too many arguments.');
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) refuse('ID: 1 to 64 letters, digits, "_" and "-".');
+  const noScope = wanted.find((scope) => !isScope(scope));
+  if (noScope !== undefined) refuse(`SCOPES: "${noScope}" is not a scope.`);
+  const noAddress = payees.find((payee) => !/^0x[0-9a-fA-F]{40}$/.test(payee));
+  if (noAddress !== undefined) refuse(`PAYEES: "${noAddress}" is not an address.`);
+  const { key, record } = createApiKey(id, wanted.filter(isScope), payees);
+  const where =
+    values.file === undefined
+      ? `Record, for "keys" in the file that API_KEYS_FILE names, {"version":1,"keys":[...]}:\n\n  ${JSON.stringify(record)}`
+      : addTo(values.file, record);
+  process.stdout.write(`Key, shown once, for its owner:\n\n  ${key}\n\n${where}\n`);
+}
+
+function given(): { values: { file?: string }; positionals: readonly string[] } {
+  try {
+    return parseArgs({ allowPositionals: true, options: { file: { type: 'string' } } });
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
 
 /**
- * Prints a new API key and its record for `API_KEYS_FILE`:
+ * A service that reads the file meanwhile sees the old text or the new one, and no half of it.
  *
- *   npm run keys:new -- <id> <scope>,<scope> <payee>,<payee>
+ * @returns what was done.
  */
-const [id = '', scopes = 'verify,settle', paidTo = ''] = process.argv.slice(2);
-const wanted = scopes.split(',');
-const payees = paidTo.split(',').filter((payee) => payee !== '');
+function addTo(file: string, record: ApiKeyRecord): string {
+  let text = '{"version":1,"keys":[]}';
+  try {
+    if (existsSync(file)) text = readFileSync(file, 'utf8');
+    parseApiKeys(text);
+  } catch (error) {
+    return refuse(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const content = JSON.parse(text) as { keys: ApiKeyRecord[] };
+  content.keys.push(record);
+  const draft = `${file}.new`;
+  const mode = existsSync(file) ? statSync(file).mode & 0o777 : 0o600;
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode });
+  renameSync(draft, file);
+  return `Its record is in ${file} now (keys: ${content.keys.length}).`;
+}
 
-if (!/^[A-Za-z0-9_-]{1,64}$/.test(id) || !wanted.every(isScope) || !payees.every(isAddress)) {
-  process.stderr.write(
-    `Usage: npm run keys:new -- <id> <scopes> <payees>\n` +
-      `  id      whose key it is: letters, digits, "_" and "-"\n` +
-      `  scopes  of ${SCOPES.join(', ')}, separated by commas; verify,settle when left out\n` +
-      `  payees  addresses whose settlements it may list with the scope history; none when left out\n`,
-  );
+function refuse(problem: string): never {
+  process.stderr.write(`${problem}\n\n${USAGE}`);
   process.exit(2);
 }
-const { key, record } = createApiKey(id, wanted, payees);
-process.stdout.write(`Key, shown once, for its owner:
-
-  ${key}
-
-Record, for "keys" in the file that API_KEYS_FILE names, {"version":1,"keys":[...]}:
-
-  ${JSON.stringify(record)}
-`);
 
 function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);
 }
 
-function isAddress(text: string): boolean {
-  return /^0x[0-9a-fA-F]{40}$/.test(text);
-}
+main();

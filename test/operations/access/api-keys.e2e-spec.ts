@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,12 +18,13 @@ interface NewKey {
   readonly record: unknown;
 }
 
+const KEYS_NEW = fileURLToPath(
+  new URL('../../../dist/operations/access/keys-new.js', import.meta.url),
+);
+
 /** What `npm run keys:new` prints. */
 function newKey(id: string, scopes: string): NewKey {
-  const program = fileURLToPath(
-    new URL('../../../dist/operations/access/keys-new.js', import.meta.url),
-  );
-  const printed = execFileSync(process.execPath, [program, id, scopes], { encoding: 'utf8' });
+  const printed = execFileSync(process.execPath, [KEYS_NEW, id, scopes], { encoding: 'utf8' });
   const [, key = '', record = ''] = /^ {2}(x402_\S+)$[^]*^ {2}(\{.*\})$/m.exec(printed) ?? [];
   return { key, record: JSON.parse(record) as unknown };
 }
@@ -47,6 +48,29 @@ describe('API keys', () => {
     service = await world.service({ API_KEYS_FILE: file });
   });
   afterAll(() => world.stop());
+
+  it('are added to a file, which is made where it is missing', () => {
+    const added = join(mkdtempSync(join(tmpdir(), 'x402-keys-')), 'keys.json');
+    for (const id of ['first', 'second']) {
+      execFileSync(process.execPath, [KEYS_NEW, id, '--file', added], { encoding: 'utf8' });
+    }
+    expect(JSON.parse(readFileSync(added, 'utf8'))).toMatchObject({
+      version: 1,
+      keys: [{ id: 'first' }, { id: 'second' }],
+    });
+  });
+
+  it.each([
+    [['shop', 'nonsense'], 'SCOPES: "nonsense" is not a scope.'],
+    [['shop', 'history', '0x12'], 'PAYEES: "0x12" is not an address.'],
+    [['--help'], "Unknown option '--help'"],
+  ])('are not made of %j', (args, problem) => {
+    const { status, stderr } = spawnSync(process.execPath, [KEYS_NEW, ...args], {
+      encoding: 'utf8',
+    });
+    expect(status).toBe(2);
+    expect(stderr).toContain(problem);
+  });
 
   it('let the stock client verify, settle and read what is supported', async () => {
     const headers = { Authorization: `Bearer ${shop.key}` };
