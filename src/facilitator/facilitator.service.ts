@@ -8,7 +8,6 @@ import {
   explainPaidElsewhere,
   explainUnknownUse,
 } from '../protocol/diagnosis/diagnosis.js';
-import { envelopeFinding } from '../protocol/diagnosis/request-findings.js';
 import { identityOf } from '../protocol/payment/identity.js';
 import {
   type ParsedPayment,
@@ -21,6 +20,7 @@ import type { Reason } from '../protocol/reasons.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
 import type { CarriedExtension, SettleExtension } from '../settlement/settle-extension.js';
+import { envelopeFinding } from './dto/malformed.js';
 import {
   type PaymentObserver,
   type RequestSubject,

@@ -15,9 +15,9 @@ import {
   TOKEN,
 } from '../../test/builders/facilitator/refusal.js';
 import { MESSAGE_MAX_CHARACTERS } from '../protocol/diagnosis/diagnosis.js';
-import { envelopeFinding } from '../protocol/diagnosis/request-findings.js';
 import { parsePayment, readEnvelope } from '../protocol/payment/parse-payment.js';
 import { type Reason, REASONS } from '../protocol/reasons.js';
+import { envelopeFinding } from './dto/malformed.js';
 import { refusalOf } from './refusal.js';
 
 const AUTH = 'paymentPayload.payload.authorization';
@@ -330,7 +330,7 @@ describe('a refusal explains itself', () => {
     ['all of accepts', { paymentPayload: {}, paymentRequirements: [{}] }, /one entry of accepts/],
     ['a list', [], /a JSON object/],
   ])('%s is no request, and why', (_, body, fix) => {
-    const { expected, fix: said = '' } = envelopeFinding(body);
+    const { expected, fix: said = '' } = envelopeFinding(body) ?? {};
     expect(`${expected} ${said}`).toMatch(fix);
   });
 

@@ -4,6 +4,7 @@ import { requestFinding, unreadSignatureFinding } from '../protocol/diagnosis/re
 import type { ParsedPayment, PaymentEnvelope } from '../protocol/payment/parse-payment.js';
 import type { Reason } from '../protocol/reasons.js';
 import { INVALID_SIGNATURE } from '../protocol/schemes/reason-groups.js';
+import { malformedFinding } from './dto/malformed.js';
 
 /** A request as far as it could be read. */
 export interface ReadRequest {
@@ -38,7 +39,8 @@ export function refusalOf(
   const finding = parsed.ok
     ? ((INVALID_SIGNATURE.has(reason) ? unreadSignatureFinding(envelope) : undefined) ??
       paymentFinding(reason, parsed.payment, now))
-    : requestFinding(reason, envelope, { versions, chainIds });
+    : (requestFinding(reason, envelope, { versions, chainIds }) ??
+      malformedFinding(reason, { ...envelope }));
   const { message, diagnosis } = explain(reason, finding, cause);
   return { message, extensions: { diagnosis } };
 }

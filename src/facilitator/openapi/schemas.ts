@@ -1,14 +1,15 @@
+import { schemasOf } from '../../platform/http/dto-schemas.js';
 import { type JsonObject, schemaRef } from '../../platform/http/openapi.js';
 import {
   ADDRESS_SCHEMA as address,
   ATOMIC_UNITS_SCHEMA as atomicUnits,
-  EXTRA_SCHEMA,
   NONCE_SCHEMA as nonce,
   TEXT_SCHEMA as text,
   UNIX_SECONDS_SCHEMA as unixSeconds,
 } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
 import { allMethods, allSchemes } from '../../protocol/schemes/registry.js';
+import { V1PaymentRequestDto, V2PaymentRequestDto } from '../dto/payment-request.dto.js';
 import {
   anything,
   caip2,
@@ -17,7 +18,6 @@ import {
   object,
   oneText,
   payerOrEmpty,
-  seconds,
   settlementId,
   when,
 } from './values.js';
@@ -37,87 +37,7 @@ const state = {
   ],
 };
 
-const schemesOf = (version: 1 | 2): JsonObject =>
-  oneText(
-    allSchemes()
-      .filter(({ versions }) => versions.includes(version))
-      .map(({ name }) => name),
-  );
-
-const shapes = allSchemes().flatMap(({ payloads }) => payloads);
-
-/** The shapes a payload of this version may have. */
-function payloadOf(version: 1 | 2): JsonObject {
-  const refs = shapes
-    .filter(({ versions }) => versions.includes(version))
-    .map(({ name }) => schemaRef(name));
-  const [only] = refs;
-  return refs.length === 1 && only !== undefined ? only : { anyOf: refs };
-}
-
 const method = { type: 'string', enum: allMethods().map(({ name }) => name) };
-
-/** Requests: what a good one looks like. Unknown fields are ignored. */
-const REQUESTS = {
-  ...Object.fromEntries(shapes.map(({ name, schema }) => [name, schema as JsonObject])),
-  RequirementsV2: object(
-    {
-      scheme: schemesOf(2),
-      network: caip2,
-      amount: atomicUnits,
-      asset: address,
-      payTo: address,
-      maxTimeoutSeconds: seconds,
-      extra: EXTRA_SCHEMA,
-    },
-    ['scheme', 'network', 'amount', 'asset', 'payTo'],
-  ),
-  RequirementsV1: object(
-    {
-      scheme: schemesOf(1),
-      network: { type: 'string', minLength: 1, description: 'A V1 short name, such as `bsc`.' },
-      maxAmountRequired: atomicUnits,
-      resource: text,
-      description: text,
-      mimeType: text,
-      payTo: address,
-      maxTimeoutSeconds: seconds,
-      asset: address,
-      extra: EXTRA_SCHEMA,
-    },
-    ['scheme', 'network', 'maxAmountRequired', 'payTo', 'asset'],
-  ),
-  RequestV2: object(
-    {
-      x402Version: { type: 'integer', const: 2 },
-      paymentPayload: object(
-        {
-          x402Version: { type: 'integer', const: 2 },
-          resource: anything,
-          accepted: schemaRef('RequirementsV2'),
-          payload: payloadOf(2),
-          extensions: anything,
-        },
-        ['x402Version', 'accepted', 'payload'],
-      ),
-      paymentRequirements: schemaRef('RequirementsV2'),
-    },
-    ['paymentPayload', 'paymentRequirements'],
-  ),
-  RequestV1: object(
-    {
-      x402Version: { type: 'integer', const: 1 },
-      paymentPayload: object({
-        x402Version: { type: 'integer', const: 1 },
-        scheme: schemesOf(1),
-        network: text,
-        payload: payloadOf(1),
-      }),
-      paymentRequirements: schemaRef('RequirementsV1'),
-    },
-    ['paymentPayload', 'paymentRequirements'],
-  ),
-} satisfies JsonObject;
 
 const explained = object({ diagnosis: schemaRef('Diagnosis') }, ['diagnosis'], {
   additionalProperties: false,
@@ -312,4 +232,7 @@ const ANSWERS = {
 } satisfies JsonObject;
 
 /** Schemas of the facilitator's requests and answers, JSON Schema 2020-12. */
-export const FACILITATOR_SCHEMAS = { ...REQUESTS, ...ANSWERS };
+export const FACILITATOR_SCHEMAS = {
+  ...schemasOf(V2PaymentRequestDto, V1PaymentRequestDto),
+  ...ANSWERS,
+};

@@ -9,12 +9,3 @@ export interface Finding {
   /** What to do about it, where that is more than to correct the value. */
   readonly fix?: string;
 }
-
-/** What one field of a request has to be. */
-export interface FieldRule {
-  /** Names from the object the rule is for. */
-  readonly path: readonly string[];
-  readonly expected: string;
-  readonly isGood: (value: unknown) => boolean;
-  readonly fix?: string;
-}

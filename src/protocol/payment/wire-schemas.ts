@@ -1,4 +1,4 @@
-import { SIGNATURE_MAX_BYTES, TOKEN_NAME_MAX, TOKEN_VERSION_MAX } from './wire-values.js';
+import { SIGNATURE_MAX_BYTES } from './wire-values.js';
 
 /** JSON Schema of single values of a request; `wire-values.ts` reads them. */
 
@@ -28,20 +28,6 @@ export const WHEN_SCHEMA = {
     '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$',
 } as const;
 export const TEXT_SCHEMA = { type: 'string' } as const;
-/** What requirements say beside their fields; what else a scheme needs of it stands there too. */
-export const EXTRA_SCHEMA = {
-  type: 'object',
-  properties: {
-    name: {
-      type: 'string',
-      maxLength: TOKEN_NAME_MAX,
-      description: 'Of the EIP-712 domain of the token. Some buyers need it for Permit2 too.',
-    },
-    version: { type: 'string', maxLength: TOKEN_VERSION_MAX },
-  },
-  additionalProperties: true,
-} as const;
-
 /** An object of which all properties are required, unless others are named. */
 export function objectSchema(
   properties: Readonly<Record<string, unknown>>,

@@ -4,8 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import { allMethods, allSchemes } from './registry.js';
 
 const ROOMS = ['settlement', 'facilitator', 'platform/chain'];
-/** Examples of the API description, which have to be of some scheme. */
-const EXAMPLES = /^src\/facilitator\/openapi\/(examples|facilitator\.openapi)\.ts$/;
+/** The payloads of the API description, and its examples, which have to be of some scheme. */
+const EXAMPLES =
+  /^src\/facilitator\/(dto\/payload\.dto|dto\/payment-request\.dto|openapi\/(examples|facilitator\.openapi))\.ts$/;
 /** Advice to sellers: what a token can do, and how an offer has to look. No payment comes there. */
 const ADVICE = /^src\/facilitator\/(assets|doctor)\//;
 const TESTS = /\.(spec|builder)\.ts$/;

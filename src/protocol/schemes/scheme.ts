@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { FieldRule, Finding } from '../diagnosis/finding.js';
+import type { Finding } from '../diagnosis/finding.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { Call } from '../evm/calls.js';
 import type { ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
@@ -29,16 +29,8 @@ export interface Scheme {
   readonly sponsoredExtensions?: readonly string[];
   /** What it can be asked to settle: at most one action for each transfer method. */
   readonly actions: readonly Action[];
-  /** The shapes its payload may have, for the description of the API. */
-  readonly payloads: readonly PayloadShape[];
   /** Reads what the buyer sent; `undefined` where a field is missing or of the wrong type. */
   readClaim(payload: JsonObject, version: 1 | 2): Claim | undefined;
-  /**
-   * What each field has to be for {@link readClaim} to read it: why it could not.
-   *
-   * @param inner - `payload` of the payment, or an empty object.
-   */
-  claimFields(inner: JsonObject, version: 1 | 2): readonly FieldRule[];
   /** Why a payload is refused that it cannot read; `invalid_payload` where it does not say. */
   unreadable?(payload: JsonObject): Reason;
   /** Reads the amount that is required, where not every integer will do. */
@@ -53,13 +45,6 @@ export interface Scheme {
    * @param signers - the accounts of the chain's lanes, those that serve best first.
    */
   kindExtra?(signers: readonly Address[]): JsonObject | undefined;
-}
-
-/** JSON Schema of one shape of `payload`. */
-export interface PayloadShape {
-  readonly name: string;
-  readonly versions: readonly (1 | 2)[];
-  readonly schema: JsonObject;
 }
 
 /** What a payer committed to, as the parts of names; see `PaymentIdentity`. */

@@ -1,8 +1,6 @@
 import type { Scheme } from '../scheme.js';
-import { exactClaimFields } from './claim-fields.js';
 import { EXACT_EIP3009 } from './exact-eip3009.js';
 import { EXACT_PERMIT2 } from './exact-permit2.js';
-import { EXACT_PAYLOADS } from './payload-shapes.js';
 import { payerAsSent, readExactClaim } from './read-claim.js';
 
 /** The x402 scheme `exact` on EVM chains: one payment of one amount, by EIP-3009 or Permit2. */
@@ -12,10 +10,8 @@ export const EXACT: Scheme = {
   extensions: ['eip2612GasSponsoring'],
   sponsoredExtensions: ['erc20ApprovalGasSponsoring'],
   actions: [EXACT_EIP3009, EXACT_PERMIT2],
-  payloads: EXACT_PAYLOADS,
   // EIP-3009 needs none.
   contracts: [],
   readClaim: readExactClaim,
-  claimFields: exactClaimFields,
   payerAsSent,
 };

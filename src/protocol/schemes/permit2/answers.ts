@@ -2,19 +2,11 @@ import type { Address, Hex } from 'viem';
 import type { Permit2Authorization } from '../../evm/authorization.js';
 import type { HashPart } from '../../payment/hash.js';
 import type { Permit2Claim, Requirements } from '../../payment/payment.js';
-import {
-  ADDRESS_SCHEMA,
-  ATOMIC_UNITS_SCHEMA,
-  NONCE_SCHEMA,
-  objectSchema,
-  SIGNATURE_SCHEMA,
-  UNIX_SECONDS_SCHEMA,
-} from '../../payment/wire-schemas.js';
-import { isUint256, type JsonObject } from '../../payment/wire-values.js';
+import { isUint256 } from '../../payment/wire-values.js';
 import type { PresentedAuthorization } from '../authorization-method.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
 import { reasonOfRevert } from '../revert-reason.js';
-import type { Action, PayloadShape, SignedParts } from '../scheme.js';
+import type { Action, SignedParts } from '../scheme.js';
 import { transferIn } from '../transfer-evidence.js';
 import { approvalBefore, permit2Allowance, permit2InFlightKind } from './approving.js';
 import { diagnosePermit2 } from './diagnose.js';
@@ -92,31 +84,5 @@ export function presentedByPermit2({
     from: lower(from),
     to: lower(to),
     ...rest,
-  };
-}
-
-/** @param witness - fields that the scheme's own witness has beside the usual ones. */
-export function permit2Payload(
-  name: string,
-  witness: Record<string, JsonObject> = {},
-): PayloadShape {
-  return {
-    name,
-    versions: [2],
-    schema: objectSchema({
-      signature: SIGNATURE_SCHEMA,
-      permit2Authorization: objectSchema({
-        from: ADDRESS_SCHEMA,
-        permitted: objectSchema({ token: ADDRESS_SCHEMA, amount: ATOMIC_UNITS_SCHEMA }),
-        spender: ADDRESS_SCHEMA,
-        nonce: NONCE_SCHEMA,
-        deadline: UNIX_SECONDS_SCHEMA,
-        witness: objectSchema({
-          to: ADDRESS_SCHEMA,
-          ...witness,
-          validAfter: UNIX_SECONDS_SCHEMA,
-        }),
-      }),
-    }),
   };
 }

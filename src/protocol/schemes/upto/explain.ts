@@ -1,21 +1,9 @@
-import type { FieldRule, Finding } from '../../diagnosis/finding.js';
+import type { Finding } from '../../diagnosis/finding.js';
 import type { Payment, UptoClaim } from '../../payment/payment.js';
 import { type Explanations, wrongNetwork, wrongScheme } from '../explain-frame.js';
-import { addressAt, textAt } from '../field-rules.js';
-import { PERMIT2_FIELDS } from '../permit2/claim-fields.js';
 import { PERMIT2_EXPLANATIONS } from '../permit2/explain.js';
 
 const AUTHORIZATION = 'paymentPayload.payload.permit2Authorization';
-const FACILITATOR = ['payload', 'permit2Authorization', 'witness', 'facilitator'];
-
-/** What each field has to be for `readUptoClaim` to read a payload: every value is a text. */
-export const UPTO_FIELDS: readonly FieldRule[] = [
-  ...PERMIT2_FIELDS,
-  addressAt(...FACILITATOR),
-  ...PERMIT2_FIELDS.filter(({ expected }) => expected !== 'an object').map(({ path }) =>
-    textAt(...path),
-  ),
-];
 
 /** Where a payment of at most what was signed is wrong, for each reason of its checks. */
 export const UPTO_EXPLANATIONS: Explanations<UptoClaim> = {

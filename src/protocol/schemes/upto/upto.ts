@@ -2,18 +2,16 @@ import { type Address, decodeAbiParameters, getAddress } from 'viem';
 import type { UptoAuthorization } from '../../evm/authorization.js';
 import { UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT, uptoSettlementCall } from '../../evm/upto-calls.js';
 import type { UptoClaim } from '../../payment/payment.js';
-import { ADDRESS_SCHEMA } from '../../payment/wire-schemas.js';
 import {
   PERMIT2_ANSWERS,
   PERMIT2_REASONS,
-  permit2Payload,
   permit2SignedParts,
   permit2Words,
   presentedByPermit2,
 } from '../permit2/answers.js';
 import { decodePermit2 } from '../permit2/decode.js';
 import type { Action, Scheme } from '../scheme.js';
-import { UPTO_EXPLANATIONS, UPTO_FIELDS } from './explain.js';
+import { UPTO_EXPLANATIONS } from './explain.js';
 import { payerAsSent, readUptoAmount, readUptoClaim, whyUnreadable } from './read-claim.js';
 import { termsMismatchOfUpto, verifyUpto } from './verify-upto.js';
 
@@ -83,9 +81,7 @@ export const UPTO: Scheme = {
   sponsoredExtensions: ['erc20ApprovalGasSponsoring'],
   actions: [UPTO_PERMIT2],
   contracts: ['permit2', 'uptoProxy'],
-  payloads: [permit2Payload('UptoPermit2Payload', { facilitator: ADDRESS_SCHEMA })],
   readClaim: readUptoClaim,
-  claimFields: () => UPTO_FIELDS,
   unreadable: whyUnreadable,
   readAmount: readUptoAmount,
   payerAsSent,

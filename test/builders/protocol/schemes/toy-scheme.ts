@@ -180,14 +180,6 @@ export const TOY_SCHEME: Scheme = {
   extensions: ['toyNotes', 'eip2612GasSponsoring'],
   actions: [COLLECT],
   contracts: [],
-  payloads: [{ name: 'ToyPayload', versions: [2], schema: { type: 'object' } }],
-  claimFields: () => [
-    {
-      path: ['payload', 'note'],
-      expected: 'an object',
-      isGood: (value) => readOptionalObject(value) !== undefined,
-    },
-  ],
   readClaim: (payload): NoteClaim | undefined => {
     const inner = readOptionalObject(payload['payload']);
     const note = readOptionalObject(inner?.['note']);

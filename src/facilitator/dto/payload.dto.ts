@@ -1,0 +1,166 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import {
+  ADDRESS_SCHEMA,
+  NONCE_SCHEMA,
+  UNIX_SECONDS_SCHEMA,
+} from '../../protocol/payment/wire-schemas.js';
+import { type JsonObject, readOptionalObject } from '../../protocol/payment/wire-values.js';
+import { AddressField, IntegerField, IntegerTextField, Part, SignatureField } from './fields.js';
+
+/** What buyers sign, by scheme and transfer method (x402 specification, schemes `exact` and `upto` on EVM). */
+
+/**
+ * EIP-3009 `TransferWithAuthorization`. Addresses and nonce that no wallet can have signed are refused for
+ * the signature, as the reference implementation does.
+ */
+@ApiSchema({ name: 'Eip3009Authorization' })
+export class Eip3009AuthorizationDto {
+  @ApiProperty(ADDRESS_SCHEMA)
+  readonly from!: string;
+
+  @ApiProperty(ADDRESS_SCHEMA)
+  readonly to!: string;
+
+  @IntegerField()
+  readonly value!: string;
+
+  @IntegerField(UNIX_SECONDS_SCHEMA)
+  readonly validAfter!: string;
+
+  @IntegerField(UNIX_SECONDS_SCHEMA)
+  readonly validBefore!: string;
+
+  @ApiProperty({ type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' })
+  readonly nonce!: string;
+}
+
+@ApiSchema({ name: 'Eip3009Payload' })
+export class Eip3009PayloadDto {
+  @SignatureField()
+  readonly signature!: string;
+
+  @Part(Eip3009AuthorizationDto)
+  readonly authorization!: Eip3009AuthorizationDto;
+}
+
+@ApiSchema({ name: 'Permit2Permitted' })
+export class Permit2PermittedDto {
+  @AddressField()
+  readonly token!: string;
+
+  @IntegerField()
+  readonly amount!: string;
+}
+
+@ApiSchema({ name: 'Permit2Witness' })
+export class Permit2WitnessDto {
+  @AddressField()
+  readonly to!: string;
+
+  @IntegerField(UNIX_SECONDS_SCHEMA)
+  readonly validAfter!: string;
+}
+
+/** Permit2 `PermitWitnessTransferFrom`, spent by the x402 proxy. */
+@ApiSchema({ name: 'Permit2Authorization' })
+export class Permit2AuthorizationDto {
+  @AddressField()
+  readonly from!: string;
+
+  @Part(Permit2PermittedDto)
+  readonly permitted!: Permit2PermittedDto;
+
+  @AddressField()
+  readonly spender!: string;
+
+  @IntegerField(NONCE_SCHEMA)
+  readonly nonce!: string;
+
+  @IntegerField(UNIX_SECONDS_SCHEMA)
+  readonly deadline!: string;
+
+  @Part(Permit2WitnessDto)
+  readonly witness!: Permit2WitnessDto;
+}
+
+@ApiSchema({ name: 'Permit2Payload' })
+export class Permit2PayloadDto {
+  @SignatureField()
+  readonly signature!: string;
+
+  @Part(Permit2AuthorizationDto)
+  readonly permit2Authorization!: Permit2AuthorizationDto;
+}
+
+@ApiSchema({ name: 'UptoPermitted' })
+export class UptoPermittedDto {
+  @AddressField()
+  readonly token!: string;
+
+  @IntegerTextField()
+  readonly amount!: string;
+}
+
+@ApiSchema({ name: 'UptoWitness' })
+export class UptoWitnessDto {
+  @AddressField()
+  readonly to!: string;
+
+  @AddressField()
+  readonly facilitator!: string;
+
+  @IntegerTextField(UNIX_SECONDS_SCHEMA)
+  readonly validAfter!: string;
+}
+
+/** The same of a maximum. Numbers have to be text, as in the reference implementation. */
+@ApiSchema({ name: 'UptoAuthorization' })
+export class UptoAuthorizationDto {
+  @AddressField()
+  readonly from!: string;
+
+  @Part(UptoPermittedDto)
+  readonly permitted!: UptoPermittedDto;
+
+  @AddressField()
+  readonly spender!: string;
+
+  @IntegerTextField(NONCE_SCHEMA)
+  readonly nonce!: string;
+
+  @IntegerTextField(UNIX_SECONDS_SCHEMA)
+  readonly deadline!: string;
+
+  @Part(UptoWitnessDto)
+  readonly witness!: UptoWitnessDto;
+}
+
+@ApiSchema({ name: 'UptoPermit2Payload' })
+export class UptoPayloadDto {
+  @SignatureField()
+  readonly signature!: string;
+
+  @Part(UptoAuthorizationDto)
+  readonly permit2Authorization!: UptoAuthorizationDto;
+}
+
+/** Of a scheme that has no class here. */
+@ApiSchema({ name: 'OtherPayload' })
+class OtherPayloadDto {}
+
+/** The class of `paymentPayload.payload` in a V2 body, by the scheme that the requirements name. */
+export function payloadOfV2({ paymentRequirements, paymentPayload }: JsonObject): Type<object> {
+  const inner = readOptionalObject(readOptionalObject(paymentPayload)?.['payload']);
+  switch (readOptionalObject(paymentRequirements)?.['scheme']) {
+    case 'exact':
+      // The shape chooses the method, never `extra.assetTransferMethod`.
+      return inner !== undefined && Object.hasOwn(inner, 'permit2Authorization')
+        ? Permit2PayloadDto
+        : Eip3009PayloadDto;
+    case 'upto':
+      return UptoPayloadDto;
+    default:
+      return OtherPayloadDto;
+  }
+}
