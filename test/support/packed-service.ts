@@ -43,6 +43,7 @@ export async function packService(): Promise<string> {
       'thread-stream',
       'secp256k1',
       'swagger-ui-dist',
+      '@fastify/static',
       '*.node',
       // Loaded by those whose keys a service keeps.
       '@aws-sdk/client-kms',
