@@ -139,32 +139,3 @@ describe.each(ALL)('the commands of %s', (page) => {
     expect(named.filter((name) => name !== 'bench:')).toEqual([]);
   });
 });
-
-describe('the walk of docs/architecture.md', () => {
-  const page = read('docs/architecture.md');
-  const [, walk = ''] = page.split('## The walk of one verify and one settle');
-  const cells = (name: string): readonly number[] => {
-    const row = walk.split('\n').find((line) => line.startsWith(`| ${name}`)) ?? '';
-    return row
-      .split('|')
-      .slice(2, 4)
-      .map((cell) => Number(cell));
-  };
-  const lines = walk.split(/\n(?=- )/).filter((line) => /^- (both|verify|settle): /.test(line));
-  const listed = (pattern: RegExp, kind: string): readonly string[] =>
-    lines
-      .filter((line) => line.startsWith('- both: ') || line.startsWith(`- ${kind}: `))
-      .flatMap((line) => [...line.matchAll(pattern)].map(([, file]) => file ?? ''));
-
-  it('lists as many files as its table says', () => {
-    const all = [listed(/`(src\/[^`]+)`/g, 'verify'), listed(/`(src\/[^`]+)`/g, 'settle')];
-    expect(all.map((files) => new Set(files).size)).toEqual(
-      cells('files in which a function is called'),
-    );
-    const read = [
-      listed(/\*\*`(src\/[^`]+)`\*\*/g, 'verify'),
-      listed(/\*\*`(src\/[^`]+)`\*\*/g, 'settle'),
-    ];
-    expect(read.map((files) => new Set(files).size)).toEqual(cells('files a reader has to open'));
-  });
-});
