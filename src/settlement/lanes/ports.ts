@@ -146,7 +146,11 @@ export interface ReceiptReader {
     attempts: readonly TrackedAttempt[],
   ): Promise<InclusionLook>;
 
-  /** Looks for any transaction of an attempt at every endpoint that answers. */
+  /**
+   * Looks for any transaction of an attempt at every endpoint. `undefined`: none has one.
+   *
+   * @throws ChainUnavailableError when one that may have one does not answer.
+   */
   lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined>;
 
   /**

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import {
   aChain,
   failure,
@@ -7,11 +7,13 @@ import {
   hash32,
   paymentLogs,
   result,
+  SILENT,
 } from '../../../../test/builders/platform/chain/fake-chain.js';
 import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { refOf } from '../../../platform/chain/authorization-use.js';
 import { readBlockHeader } from '../../../platform/chain/block.js';
 import { readReceipt } from '../../../platform/chain/receipt.js';
+import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
 
@@ -149,6 +151,30 @@ describe('ChainReceiptReader', () => {
       const seen = await reader.lookEverywhere(outbid);
       expect(seen?.inclusion.transaction).toBe(HASH);
       expect([...(seen?.inclusion.credited ?? [])]).toEqual([['a', 1]]);
+    });
+
+    it('does not find nothing while a node that may have it does not answer', async () => {
+      const { reader, liar, witness, chain } = await world();
+      const silent: FakeNode['lie'] = (method) => (method.includes('Receipt') ? SILENT : undefined);
+      liar.lie = (method) => (method.includes('Receipt') ? result(null) : undefined);
+      witness.lie = silent;
+      await expect(reader.lookEverywhere(outbid)).rejects.toThrow(ChainUnavailableError);
+      liar.lie = silent;
+      for (const { refusals } of chain.endpoints) jest.spyOn(refusals, 'has').mockReturnValue(true);
+      await expect(reader.lookEverywhere(outbid)).rejects.toThrow(ChainUnavailableError);
+    });
+
+    it('finds nothing by the others where one is away, or has proved that it has no receipts', async () => {
+      const { reader, liar, witness, chain } = await world();
+      liar.lie = (method) => (method.includes('Receipt') ? result(null) : undefined);
+      witness.lie = (method) => (method.includes('Receipt') ? SILENT : undefined);
+      const other = chain.endpoints[1];
+      if (other === undefined) throw new Error('two nodes');
+      const spy = jest.spyOn(other.refusals, 'has').mockReturnValue(true);
+      expect(await reader.lookEverywhere(outbid)).toBeUndefined();
+      spy.mockReturnValue(false);
+      other.isReachable = false;
+      expect(await reader.lookEverywhere(outbid)).toBeUndefined();
     });
 
     it('finds nothing where no node has any of them', async () => {

@@ -2,8 +2,10 @@ import type { Address, Hex } from 'viem';
 import type { Claim, Question } from '../../../platform/chain/agreement.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
+import { isPresent } from '../../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
+import { attempt } from '../../../platform/chain/hedge.js';
 import type { Receipt } from '../../../platform/chain/receipt.js';
 import type { Ability } from '../../../platform/chain/refusals.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
@@ -80,12 +82,25 @@ export class ChainReceiptReader implements ReceiptReader {
     return this.chain.transactionCountAt(this.signer, finalized);
   }
 
-  /** Looks for any transaction of an attempt at every endpoint, all at once. */
+  /** All are asked at once. Silence is not absence, but of those that are away, or can have no receipts. */
   async lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined> {
-    const found = await Promise.all(
-      this.chain.views().map(async (view) => ({ view, inclusion: await lookAt(view, tracked) })),
+    const looks = await Promise.all(
+      this.chain.views().map(async (view) => {
+        const done = await attempt(() => lookAt(view, tracked));
+        return { view, inclusion: done?.value, isAnswered: done !== undefined };
+      }),
     );
-    return found.find((seen): seen is SeenInclusion => seen.inclusion !== undefined);
+    const found = looks.find(
+      (seen): seen is typeof seen & SeenInclusion => seen.inclusion !== undefined,
+    );
+    const isAnyMissing = looks.some(
+      ({ view: { health }, isAnswered }) =>
+        !isAnswered && isPresent(health) && !health.refusals.has('receipts'),
+    );
+    if (found === undefined && (isAnyMissing || !looks.some(({ isAnswered }) => isAnswered))) {
+      throw new ChainUnavailableError(this.chain.chainId, 'receipt');
+    }
+    return found;
   }
 
   /**
@@ -180,18 +195,12 @@ async function olderReceipt(
   return receipts.find((receipt) => receipt !== undefined);
 }
 
-/** A receipt as one endpoint has it; none where it does not answer. */
 async function lookAt(view: ChainView, tracked: TrackedAttempt): Promise<Inclusion | undefined> {
-  try {
-    const receipts = await Promise.all(
-      tracked.attempt.transactions.map(({ hash }) => view.receipt(hash)),
-    );
-    const receipt = receipts.find((one) => one !== undefined);
-    return receipt && inclusionOf(tracked, receipt);
-  } catch (error) {
-    if (!(error instanceof ChainUnavailableError)) throw error;
-    return undefined;
-  }
+  const receipts = await Promise.all(
+    tracked.attempt.transactions.map(({ hash }) => view.receipt(hash)),
+  );
+  const receipt = receipts.find((one) => one !== undefined);
+  return receipt && inclusionOf(tracked, receipt);
 }
 
 function claimOf(inclusion: Inclusion): Claim<Inclusion> {

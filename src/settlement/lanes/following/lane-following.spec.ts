@@ -6,6 +6,20 @@ import {
   LANE,
   type LaneWorld,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
+import type { SeenInclusion } from '../ports.js';
+
+const SEEN: SeenInclusion = {
+  view: {} as never,
+  inclusion: {
+    transaction: '0xee',
+    blockNumber: 101n,
+    blockHash: '0x65',
+    isSuccess: true,
+    gasUsed: 1n,
+    effectiveGasPrice: 1n,
+    credited: new Map(),
+  },
+};
 
 /** What a lane does with what it has sent, head by head. */
 describe('a lane that follows', () => {
@@ -394,6 +408,29 @@ describe('a lane that follows', () => {
       await lane.follow();
       expect(states('a')).toEqual(['queued']);
       expect(lane.told).toContain('nonceUsedByOther:0');
+    });
+
+    it.each<[string, (chain: LaneWorld['chain']) => void]>([
+      ['it was found in between', (chain) => (chain.lookEverywhere = () => Promise.resolve(SEEN))],
+      ['it was not finally used in between', (chain) => (chain.finalUsed = 0)],
+    ])('one that shows no transaction is missing anew after %s', async (_, change) => {
+      await lane.send('a');
+      lane.chain.confirms = false;
+      lane.chain.used = 1;
+      lane.chain.finalize();
+      await lane.follow();
+      const { lookEverywhere } = lane.chain;
+      change(lane.chain);
+      await lane.clock.pass(2000);
+      await lane.follow();
+      lane.chain.lookEverywhere = lookEverywhere;
+      lane.chain.finalUsed = 1;
+      await lane.clock.pass(2000);
+      await lane.follow();
+      expect(states('a')).toEqual(['broadcast']);
+      await lane.clock.pass(2000);
+      await lane.follow();
+      expect(states('a')).toEqual(['queued']);
     });
 
     it('one that a single node calls final is not given up while another one does not', async () => {

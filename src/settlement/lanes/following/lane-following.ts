@@ -47,7 +47,7 @@ type Finding =
   | { readonly kind: 'found'; readonly tracked: TrackedAttempt; readonly seen: SeenInclusion }
   /** Its nonce is finally used, and no endpoint knows a transaction of ours with it. */
   | { readonly kind: 'gone'; readonly tracked: TrackedAttempt }
-  | { readonly kind: 'nothing' }
+  | { readonly kind: 'nothing'; readonly tracked: TrackedAttempt }
   /** Account nonces below this are used on chain, by more than one endpoint's word. */
   | {
       readonly kind: 'counted';
@@ -206,7 +206,9 @@ export class LaneFollowing {
 
   async #search(tracked: TrackedAttempt, finalized: BlockHeader): Promise<Finding> {
     const { reader } = this.options;
-    if (tracked.accountNonce >= (await reader.finalNonces(finalized))) return { kind: 'nothing' };
+    if (tracked.accountNonce >= (await reader.finalNonces(finalized))) {
+      return { kind: 'nothing', tracked };
+    }
     const seen = await reader.lookEverywhere(tracked);
     return seen === undefined ? { kind: 'gone', tracked } : { kind: 'found', tracked, seen };
   }
@@ -241,11 +243,13 @@ export class LaneFollowing {
     const { state, confirmer, clock } = this.options;
     switch (finding.kind) {
       case 'nothing':
+        finding.tracked.missingSince = undefined;
         return;
       case 'counted':
         await this.#correct(held, finding, head);
         return;
       case 'found':
+        finding.tracked.missingSince = undefined;
         confirmer.found(finding.tracked, finding.seen);
         return;
       case 'gone': {
