@@ -118,5 +118,75 @@ describe('the final block, where an endpoint names', () => {
   });
 });
 
+describe('the final block, where one of three endpoints holds it back', () => {
+  const young: FakeNode['lie'] = (method, [name]) =>
+    isFinalQuestion(method, name) ? result(null) : undefined;
+  const named =
+    (truth: FakeChain, number: number): FakeNode['lie'] =>
+    (method, [name]) =>
+      isFinalQuestion(method, name) ? result(truth.header(number)) : undefined;
+
+  async function world(count: number, blocks = 20) {
+    const truth = new FakeChain(blocks);
+    const alerts: string[] = [];
+    const { chain, nodes } = await aChain(truth, count, {
+      observer: {
+        endpointChanged: () => undefined,
+        contractFound: () => undefined,
+        endpointsDisagree: (what) => alerts.push(what),
+      },
+    });
+    const [view] = chain.views();
+    if (view === undefined) throw new Error('a view');
+    const final = async () => (await chain.finalizedBlock(view, await view.latestBlock()))?.number;
+    return { truth, nodes, alerts, final };
+  }
+
+  const holders = [0, 1, 2].flatMap((index) =>
+    [
+      ['names an old one', (truth: FakeChain) => named(truth, 1)],
+      ['is silent about it', () => silentAboutFinal],
+      ['has none', () => young],
+      [
+        'names one that it does not have',
+        (truth: FakeChain): FakeNode['lie'] =>
+          (method, [name]) => {
+            if (isFinalQuestion(method, name)) return result(truth.header(19));
+            return method === 'eth_getBlockByNumber' && name === '0x11' ? SILENT : undefined;
+          },
+      ],
+    ].map(([what, lie]) => [index, what, lie] as const),
+  ) as [number, string, (truth: FakeChain) => FakeNode['lie']][];
+
+  it.each(holders)('endpoint %i %s: two others decide', async (index, _, lie) => {
+    const { truth, nodes, final } = await world(3);
+    const node = nodes[index];
+    if (node === undefined) throw new Error('three nodes');
+    node.lie = lie(truth);
+    expect(await final()).toBe(17n);
+  });
+
+  it.each([2, 3])('and far behind, there is an alert (of %i)', async (count) => {
+    const { truth, nodes, final, alerts } = await world(count, 200);
+    if (nodes[1] !== undefined) nodes[1].lie = named(truth, 100);
+    expect(await final()).toBe(count === 2 ? 100n : 197n);
+    expect(alerts).toEqual([]);
+    if (nodes[1] !== undefined) nodes[1].lie = named(truth, 1);
+    expect(await final()).toBe(count === 2 ? 1n : 197n);
+    expect(alerts).toEqual(['finalized block']);
+  });
+
+  it('and does not show a block that decides, it is asked again without an alert (of two)', async () => {
+    const { nodes, final, alerts } = await world(2);
+    const [first, second] = nodes;
+    if (first === undefined || second === undefined) throw new Error('two nodes');
+    second.lag = 2;
+    first.lie = (method, [name]) =>
+      method === 'eth_getBlockByNumber' && name === '0xf' ? SILENT : undefined;
+    await expect(final()).rejects.not.toThrow(EndpointsDisagreeError);
+    expect(alerts).toEqual([]);
+  });
+});
+
 const silentAboutFinal: FakeNode['lie'] = (method, [name]) =>
   isFinalQuestion(method, name) ? SILENT : undefined;

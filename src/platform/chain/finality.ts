@@ -7,8 +7,13 @@ import type { Panel } from './agreement.js';
 import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainView } from './chain-view.js';
 import { isPresent } from './endpoint-health.js';
+import { attempt } from './hedge.js';
 
 const WITNESS_TIMEOUT_MS = 1000;
+/** Two endpoints that keep up name final blocks no further apart; a third one is asked where they do. */
+const NEAR_BLOCKS = 8n;
+/** Further apart one of them is wrong, also where a chain finalizes many blocks at once. */
+const FAR_BLOCKS = 128n;
 
 /** What one endpoint names as final. */
 interface Named {
@@ -16,10 +21,13 @@ interface Named {
   readonly header: BlockHeader;
 }
 
+/** `young`: it has no final block yet. `silent`: it is there, and does not say. */
+type Claim = Named | 'young' | 'silent' | 'absent';
+
 /**
  * The newest block that cannot be replaced any more: never above the head, and where there are two
  * endpoints both have to say so of the same block, with its number and its time. A third one decides
- * where the first two differ.
+ * where the first two differ, are far apart, or do not both say.
  *
  * @param latest - the newest block of the view; nothing above it is final.
  * @returns `undefined` while the chain is too young to have one.
@@ -32,29 +40,75 @@ export async function agreeOnFinalized(
   latest: BlockHeader,
 ): Promise<BlockHeader | undefined> {
   const isOther = ({ health }: ChainView): boolean => health !== view.health && isPresent(health);
-  const [first, ...others] = panel.views.filter(isOther);
-  const [own, second] = await Promise.all([
+  const [second, third] = panel.views.filter(isOther);
+  const claims = await Promise.all([
     ownClaim(panel, view, latest),
-    first && witnessClaim(panel, first, latest),
+    ...(second === undefined ? [] : [witnessClaim(panel, second, latest)]),
   ]);
-  if (first === undefined) return own;
-  const said: Named[] = own === undefined ? [] : [{ view, header: own }];
-  let claim = second;
-  for (const witness of [first, ...others.slice(0, 1)]) {
-    if (witness !== first) claim = await witnessClaim(panel, witness, latest);
-    if (claim === 'absent') continue;
-    if (claim === undefined || own === undefined) return undefined;
-    const named = { view: witness, header: claim };
-    for (const before of said) {
-      const agreed = await commonBlock(before, named);
-      if (agreed !== undefined && agreed.number <= latest.number) return agreed;
-    }
-    said.push(named);
-    panel.onDisagreement('finalized block');
+  let common = await newestCommon(claims, latest);
+  if (third !== undefined && !isWithin(NEAR_BLOCKS, claims, common.newest)) {
+    noteContradiction(panel, claims, common);
+    claims.push(await witnessClaim(panel, third, latest));
+    common = await newestCommon(claims, latest);
+  }
+  noteContradiction(panel, claims, common);
+  const { newest, isUnsure } = common;
+  if (newest !== undefined) return newest;
+  if (claims.includes('young')) return undefined;
+  const [named, another] = claims.filter(isNamed);
+  if (another !== undefined && !isUnsure) {
+    throw new EndpointsDisagreeError(panel.chainId, 'finalized block');
   }
   // Those that are away are done without.
-  if (said.length < 2) return own;
-  throw new EndpointsDisagreeError(panel.chainId, 'finalized block');
+  if (named !== undefined && another === undefined && !claims.includes('silent')) {
+    return named.header;
+  }
+  throw new ChainUnavailableError(panel.chainId, 'finalized block');
+}
+
+function isNamed(claim: Claim): claim is Named {
+  return typeof claim === 'object';
+}
+
+/** Whether two have a block in common that no other one is further away from. */
+function isWithin(
+  blocks: bigint,
+  claims: readonly Claim[],
+  newest: BlockHeader | undefined,
+): boolean {
+  if (newest === undefined) return false;
+  const numbers = claims.filter(isNamed).map(({ header }) => header.number);
+  return numbers.every(
+    (number) => number - newest.number <= blocks && newest.number - number <= blocks,
+  );
+}
+
+function noteContradiction(
+  panel: Panel,
+  claims: readonly Claim[],
+  { newest, isUnsure }: Common,
+): void {
+  if (isUnsure || claims.filter(isNamed).length < 2) return;
+  if (!isWithin(FAR_BLOCKS, claims, newest)) panel.onDisagreement('finalized block');
+}
+
+interface Common {
+  /** The newest block that two of them hold final, not above the head. */
+  readonly newest: BlockHeader | undefined;
+  /** Whether one did not show what would decide. */
+  readonly isUnsure: boolean;
+}
+
+async function newestCommon(claims: readonly Claim[], latest: BlockHeader): Promise<Common> {
+  const named = claims.filter(isNamed);
+  const pairs = named.flatMap((a, index) => named.slice(index + 1).map((b) => [a, b] as const));
+  const blocks = await Promise.all(pairs.map(([a, b]) => attempt(() => commonBlock(a, b))));
+  const newest = blocks.reduce<BlockHeader | undefined>((best, done) => {
+    const block = done?.value;
+    if (block === undefined || block.number > latest.number) return best;
+    return best === undefined || block.number > best.number ? block : best;
+  }, undefined);
+  return { newest, isUnsure: blocks.includes(undefined) };
 }
 
 /** The lower one of the blocks that two endpoints name, where the higher one has it, too. */
@@ -68,32 +122,27 @@ async function commonBlock(a: Named, b: Named): Promise<BlockHeader | undefined>
 }
 
 /** A block above the head is not final, it is not even there. */
-async function ownClaim(
-  panel: Panel,
-  view: ChainView,
-  latest: BlockHeader,
-): Promise<BlockHeader | undefined> {
-  const finalized = await view.finalizedBlock(latest);
-  if (finalized === undefined || finalized.number <= latest.number) return finalized;
-  // Blocks may have come between the two questions.
-  const newest = await view.latestBlock();
-  if (finalized.number > newest.number) panel.onDisagreement('finalized block');
-  throw new ChainUnavailableError(view.chainId, 'finalized block');
+async function ownClaim(panel: Panel, view: ChainView, latest: BlockHeader): Promise<Claim> {
+  const done = await attempt(async (): Promise<Claim> => {
+    const header = await view.finalizedBlock(latest);
+    if (header === undefined) return 'young';
+    // Blocks may have come between the two questions.
+    if (header.number <= latest.number) return { view, header };
+    if (header.number > (await view.latestBlock()).number) panel.onDisagreement('finalized block');
+    return 'silent';
+  });
+  return done?.value ?? 'silent';
 }
 
 /** What it names need not be known to the first endpoint yet: the lower one of both is compared. */
-async function witnessClaim(
-  panel: Panel,
-  witness: ChainView,
-  latest: BlockHeader,
-): Promise<BlockHeader | 'absent' | undefined> {
+async function witnessClaim(panel: Panel, witness: ChainView, latest: BlockHeader): Promise<Claim> {
   try {
-    return await witness.within(WITNESS_TIMEOUT_MS).finalizedBlock(latest);
+    const header = await witness.within(WITNESS_TIMEOUT_MS).finalizedBlock(latest);
+    return header === undefined ? 'young' : { view: witness, header };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
     if (error instanceof CannotAnswerError) return 'absent';
     panel.onMissingWitness();
-    if (isPresent(witness.health)) throw error;
-    return 'absent';
+    return isPresent(witness.health) ? 'silent' : 'absent';
   }
 }
