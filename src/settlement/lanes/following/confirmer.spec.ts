@@ -309,6 +309,27 @@ describe('Confirmer', () => {
     });
   });
 
+  it('asks in turns whether the older ones of many blocks are there, where none becomes final', async () => {
+    const hashes = new Set<string>();
+    for (let count = 0; count < 200; count += 1) {
+      await lane.send(`s${count}`);
+      lane.chain.mine(lane.newest(count), { pays: [`s${count}`] });
+      hashes.add(lane.chain.blockHash(lane.chain.latest));
+      await confirmed();
+    }
+    const { replacedBlocks } = lane.chain;
+    const asked: string[][] = [];
+    lane.chain.replacedBlocks = (head, blocks) => {
+      asked.push(blocks.map(({ hash }) => hash));
+      return replacedBlocks.call(lane.chain, head, blocks);
+    };
+    for (let count = 0; count < 9; count += 1) await confirmed();
+    expect(Math.max(...asked.map((blocks) => blocks.length))).toBeLessThanOrEqual(80);
+    const newest = [...hashes].slice(-64);
+    for (const blocks of asked) expect(blocks).toEqual(expect.arrayContaining(newest));
+    expect(new Set(asked.flat())).toEqual(hashes);
+  });
+
   describe('a confirmation that comes late', () => {
     it.each<[string, (one: LaneWorld) => void, string]>([
       [

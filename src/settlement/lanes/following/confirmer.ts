@@ -58,6 +58,9 @@ interface Stood {
 
 /** Included this soon after it was sent counts as smooth. */
 const SMOOTH_BLOCKS = 2n;
+/** Blocks that are asked for at each look whether they are there: the newest ones, and in turns some older ones. */
+const NEWEST_BLOCKS = 64;
+const OLDER_BLOCKS = 16;
 /** Confirmations are asked for at once, and no longer than this. */
 const CONFIRMATIONS_MOST = 128;
 const CONFIRMATION_MS = 5000;
@@ -74,6 +77,8 @@ export class Confirmer {
   readonly #standings: SideTasks<Stood>;
   /** What nobody could say of a block is not asked again before; steady clock. */
   readonly #standingsAgainAt = new Map<Hex, number>();
+  /** At which of the older blocks to go on. */
+  #olderFrom = 0;
   /** When to look again, while something that was seen is not confirmed. */
   #lookAgainAt: number | undefined;
 
@@ -293,12 +298,24 @@ export class Confirmer {
       blocksOf(tracked).map((block) => ({ tracked, ...block })),
     );
     if (blocks.length === 0) return;
-    const { gone, doubtful } = await this.options.reader.replacedBlocks(head, blocks);
+    const asked = this.#inTurns(blocks);
+    const { gone, doubtful } = await this.options.reader.replacedBlocks(head, asked);
     if (doubtful.size > 0) this.#doubt();
     const replaced = new Set(
       blocks.filter(({ hash }) => gone.has(hash)).map(({ tracked }) => tracked),
     );
     await settleAll([...replaced].map((tracked) => this.#drop(held, tracked, head)));
+  }
+
+  /** While nothing becomes final the blocks grow more and more; what a look asks for does not. */
+  #inTurns(blocks: readonly Block[]): readonly Block[] {
+    const newestFirst = [...new Map(blocks.map((block) => [block.hash, block])).values()].sort(
+      (a, b) => (a.number > b.number ? -1 : 1),
+    );
+    const older = newestFirst.slice(NEWEST_BLOCKS);
+    const from = this.#olderFrom < older.length ? this.#olderFrom : 0;
+    this.#olderFrom = from + OLDER_BLOCKS;
+    return [...newestFirst.slice(0, NEWEST_BLOCKS), ...older.slice(from, from + OLDER_BLOCKS)];
   }
 
   async #drop(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<void> {
