@@ -68,6 +68,27 @@ describe('a start', () => {
     await expect(refused).rejects.not.toThrow(/^ +at /m);
   });
 
+  it.each([
+    ['is not written to disk', ['--appendonly', 'no'], 'appendonly is off'],
+    [
+      'may be evicted',
+      ['--appendonly', 'yes', '--maxmemory-policy', 'allkeys-lru'],
+      'maxmemory-policy lets it evict keys',
+    ],
+  ])('refuses a Redis whose data %s, unless it is allowed to', async (_what, args, problem) => {
+    const url = await redisWith(...args);
+    const refused = service(url);
+    await expect(refused).rejects.toThrow(
+      new RegExp(
+        `^REDIS_URL: this Redis may lose the ledger: ${problem}.* REDIS_UNSAFE=true$`,
+        'm',
+      ),
+    );
+    await expect(refused).rejects.not.toThrow(/^ +at /m);
+    const { log } = await service(url, { REDIS_UNSAFE: 'true' });
+    await eventually('the warning', () => log().includes('the ledger may lose what it holds'));
+  });
+
   it('says that durability is unknown where Redis forbids to ask', async () => {
     const url = await redisWith('--appendonly', 'yes', '--rename-command', 'CONFIG', '');
     const { log } = await service(url);
@@ -75,7 +96,7 @@ describe('a start', () => {
   });
 
   it('logs the address it listens at, not the one it is reached at', async () => {
-    const url = await redisWith();
+    const url = await redisWith('--appendonly', 'yes');
     const { log } = await service(url, { HOST: '0.0.0.0' });
     await eventually('the line', () => log().includes('Facilitator listening on 0.0.0.0:'));
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readRedisAddress } from './redis-address.js';
 import { Secret } from './secret.js';
-import type { GivenSettings } from './settings.js';
+import { flagSetting, type GivenSettings } from './settings.js';
 
 const redisUrl = z.string().superRefine((text, context) => {
   for (const message of readRedisAddress(text).problems) {
@@ -23,6 +23,7 @@ export const REDIS_SETTINGS = {
   QUEUE_REDIS_URL: redisUrl.optional(),
   HUB_REDIS_URL: onePrimaryUrl.optional(),
   WALLET_REDIS_URL: onePrimaryUrl.optional(),
+  REDIS_UNSAFE: flagSetting.default('false'),
 };
 
 const isCluster = (url: string): boolean => readRedisAddress(url).address?.kind === 'cluster';
@@ -35,6 +36,8 @@ export interface RedisUrls {
   readonly queue: Secret<string>;
   readonly hub: Secret<string>;
   readonly wallet: Secret<string>;
+  /** Whether the ledger may be in a Redis that loses or evicts it. */
+  readonly mayBeUnsafe: boolean;
 }
 
 /**
@@ -68,5 +71,6 @@ export function redisUrlsOf(
     queue: new Secret(given['QUEUE_REDIS_URL'] ?? ledger),
     hub: new Secret(own.hub ?? ledger),
     wallet: new Secret(own.wallet ?? ledger),
+    mayBeUnsafe: given['REDIS_UNSAFE'] === 'true',
   };
 }

@@ -122,6 +122,21 @@ export function readUnusable(info: string): string | undefined {
     : undefined;
 }
 
+/** Why a ledger would not be safe in a Redis that is set up so; `undefined` where it is, or where Redis does not say. */
+export function readUnsafe({ warnings }: Pick<RedisSetUp, 'warnings'>): string | undefined {
+  const faults = [
+    ...(warnings.includes('aof_off')
+      ? [
+          'appendonly is off, so a restart loses the ledger (set appendonly yes, appendfsync always)',
+        ]
+      : []),
+    ...(warnings.includes('may_evict')
+      ? ['maxmemory-policy lets it evict keys of the ledger (set noeviction)']
+      : []),
+  ];
+  return faults.length === 0 ? undefined : faults.join('; ');
+}
+
 /** A hosted Redis may forbid such commands. It is none the worse for it; its set-up is unknown. */
 async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
   try {

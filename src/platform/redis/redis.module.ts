@@ -14,7 +14,7 @@ import {
   connectSubscriber,
   isCluster,
 } from './redis-connection.js';
-import { RedisWatch, unusableRedis } from './redis-watch.js';
+import { readUnsafe, RedisWatch, setUpOf, unusableRedis } from './redis-watch.js';
 import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
 
 /** Of the ledger's Redis, commands on one key that belongs to no chain; those of a chain: {@link LedgerConnections}. */
@@ -80,6 +80,24 @@ async function opened<T extends SharedRedis>(
     throw new StartError(`${setting}: ${problem}`);
   }
   return redis;
+}
+
+/**
+ * A ledger that is lost or evicted breaks what the service promises: the start is refused, unless the operator allows it.
+ *
+ * @throws StartError
+ */
+async function checkSafe(
+  redis: SharedRedis,
+  { redis: urls, usesLedger }: AppConfig,
+): Promise<void> {
+  if (!usesLedger || urls.mayBeUnsafe) return;
+  const problem = readUnsafe(await whileStarting('REDIS_URL', () => setUpOf(redis)));
+  if (problem === undefined) return;
+  redis.disconnect();
+  throw new StartError(
+    `REDIS_URL: this Redis may lose the ledger: ${problem}. To start all the same, for a trial, set REDIS_UNSAFE=true`,
+  );
 }
 
 /** One connection that is given, or one for each of these ledgers where they are in a Cluster. */
@@ -150,17 +168,24 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
     {
       provide: LEDGER_REDIS,
       inject: [AppConfig, PinoLogger],
-      useFactory: ({ redis }: AppConfig, logger: PinoLogger) =>
-        opened(connectShared(redis.ledger), redis.ledger, logger),
+      useFactory: async (config: AppConfig, logger: PinoLogger): Promise<SharedRedis> => {
+        const { ledger } = config.redis;
+        const redis = await opened(connectShared(ledger), ledger, logger);
+        // Of a Cluster, each chain's own connection is looked at.
+        if (!isCluster(ledger)) await checkSafe(redis, config);
+        return redis;
+      },
     },
     {
       provide: LedgerConnections,
       inject: [AppConfig, LEDGER_REDIS, PinoLogger],
       useFactory: (config: AppConfig, shared: SharedRedis, logger: PinoLogger) => {
         const { ledger } = config.redis;
-        return openedForEach(ledger, shared, config, (tag) =>
-          opened(connectLedger(ledger, tag), ledger, logger),
-        );
+        return openedForEach(ledger, shared, config, async (tag) => {
+          const redis = await opened(connectLedger(ledger, tag), ledger, logger);
+          await checkSafe(redis, config);
+          return redis;
+        });
       },
     },
     {
