@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import { redisCall, runScript, script } from '../platform/redis/redis-scripts.js';
 import { WalletError } from './wallet-error.js';
 import { lockKey } from './wallet-keys.js';
@@ -27,8 +29,9 @@ const LOOK_MS = 25;
  * Puts work on one thing in line, across processes. It saves work and keeps order; nothing that must
  * not happen twice relies on it, for a holder that is frozen, or cut off from Redis, can lose it.
  */
+@Injectable()
 export class RedisLock {
-  constructor(private readonly redis: Redis) {}
+  constructor(@Inject(WALLET_REDIS) private readonly redis: Redis) {}
 
   /** @throws WalletError `unavailable` when it is not free in 30 s. */
   async hold<T>(name: string, task: () => Promise<T>): Promise<T> {

@@ -1,5 +1,7 @@
-import type { Journal } from './audit/journal.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Journal } from './audit/journal.js';
 import type { ProviderTrouble, WalletProvider } from './provider/wallet-provider.js';
+import { WALLET_PROVIDER } from './wallet-tokens.js';
 
 /** As `IndicatorReport` of health. */
 interface Report {
@@ -8,10 +10,11 @@ interface Report {
 }
 
 /** Whether wallets can pay now, as this process knows it. Nobody is asked. */
+@Injectable()
 export class WalletHealth {
   constructor(
-    private readonly journal: Pick<Journal, 'isWritable' | 'needsPreviousSecret'>,
-    private readonly provider: Pick<WalletProvider, 'kind' | 'trouble'>,
+    private readonly journal: Journal,
+    @Inject(WALLET_PROVIDER) private readonly provider: WalletProvider,
   ) {}
 
   /** Without it nothing is signed, by no means. */

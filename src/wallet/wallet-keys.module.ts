@@ -1,12 +1,9 @@
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
-import { provide } from '../platform/nest/provide.js';
-import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import type { RecoverSigner } from '../protocol/schemes/verdict.js';
 import { Keystore } from './provider/local/keystore.js';
 import { LocalProvider } from './provider/local/local-provider.js';
@@ -14,7 +11,6 @@ import { policyRules } from './provider/privy/privy-policy.js';
 import { TransactionSender } from './provider/transaction-sender.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
-import { KeyRing } from './seal/key-ring.js';
 import { RecordSeal } from './seal/record-seal.js';
 import { knownContracts } from './signing/known-contracts.js';
 import { WalletObserver } from './wallet-observer.js';
@@ -27,29 +23,6 @@ import {
   WALLET_SETTINGS,
   WALLET_UPKEEP_FAILED,
 } from './wallet-tokens.js';
-
-interface ProviderParts {
-  readonly wallet: WalletConfig;
-  readonly chains: ChainRegistry;
-  readonly sender: TransactionSender;
-  readonly recoverSigner: RecoverSigner;
-  readonly observer: WalletObserver;
-  readonly onFailure: UpkeepFailed;
-}
-
-async function createProvider(parts: ProviderParts): Promise<WalletProvider> {
-  const { chains, sender, recoverSigner, observer, onFailure } = parts;
-  const { provider, assets, maxPerPayment, hub } = parts.wallet;
-  if (provider.kind === 'local') {
-    return new LocalProvider(new Keystore(provider.dir, provider.secret), sender, onFailure);
-  }
-  const networks = chains.all.map(({ config }) => config);
-  const { extraMethods } = provider;
-  const rules = policyRules({ assets, networks, maxPerPayment, extraMethods, hub: hub?.address });
-  // Its SDK is large, and for those who use it.
-  const { PrivyProvider } = await import('./provider/privy/privy-provider.js');
-  return new PrivyProvider(provider, rules, sender, recoverSigner, observer);
-}
 
 /** Who holds keys, what is sealed, and what a signature may be about. */
 @Module({
@@ -73,41 +46,50 @@ async function createProvider(parts: ProviderParts): Promise<WalletProvider> {
           logger.warn({ err }, 'upkeep of the wallet could not be done; it is tried again');
         },
     },
-    {
-      provide: RecordSeal,
-      inject: [WALLET_SETTINGS],
-      useFactory: ({ sealSecret }: WalletConfig) =>
-        new RecordSeal(new KeyRing(sealSecret, 'redis-records')),
-    },
-    {
-      provide: RedisLock,
-      inject: [WALLET_REDIS],
-      useFactory: (redis: Redis) => new RedisLock(redis),
-    },
-    {
-      provide: TransactionSender,
-      inject: [ChainRegistry, WALLET_REDIS, RedisLock, RecordSeal],
-      useFactory: (chains: ChainRegistry, redis: Redis, locks: RedisLock, seal: RecordSeal) =>
-        new TransactionSender(chains, redis, locks, seal),
-    },
+    RecordSeal,
+    RedisLock,
+    TransactionSender,
     {
       provide: KNOWN_CONTRACTS,
       inject: [WALLET_SETTINGS, ChainRegistry],
       useFactory: ({ assets }: WalletConfig, chains: ChainRegistry) =>
         knownContracts(assets, chains),
     },
-    provide(
-      WALLET_PROVIDER,
-      {
-        wallet: WALLET_SETTINGS,
+    {
+      provide: WALLET_PROVIDER,
+      inject: [
+        WALLET_SETTINGS,
+        ChainRegistry,
+        TransactionSender,
+        RECOVER_WALLET_SIGNER,
+        WalletObserver,
+        WALLET_UPKEEP_FAILED,
+      ],
+      useFactory: async (
+        { provider, assets, maxPerPayment, hub }: WalletConfig,
         chains: ChainRegistry,
         sender: TransactionSender,
-        recoverSigner: RECOVER_WALLET_SIGNER,
+        recoverSigner: RecoverSigner,
         observer: WalletObserver,
-        onFailure: WALLET_UPKEEP_FAILED,
+        onFailure: UpkeepFailed,
+      ): Promise<WalletProvider> => {
+        if (provider.kind === 'local') {
+          return new LocalProvider(new Keystore(provider.dir, provider.secret), sender, onFailure);
+        }
+        const networks = chains.all.map(({ config }) => config);
+        const { extraMethods } = provider;
+        const rules = policyRules({
+          assets,
+          networks,
+          maxPerPayment,
+          extraMethods,
+          hub: hub?.address,
+        });
+        // Its SDK is large, and for those who use it.
+        const { PrivyProvider } = await import('./provider/privy/privy-provider.js');
+        return new PrivyProvider(provider, rules, sender, recoverSigner, observer);
       },
-      createProvider,
-    ),
+    },
   ],
   exports: [
     WALLET_SETTINGS,

@@ -1,65 +1,63 @@
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import {
-  type HealthIndicators,
+  HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../platform/observability/health-indicators.js';
-import type { WalletDirectory } from './accounts/wallet-directory.js';
-import type { Journal } from './audit/journal.js';
-import type { Reconciler } from './budget/reconciler.js';
-import type { LinkEnding } from './hub/link-ending.js';
-import type { WalletFetch } from './pay/wallet-fetch.js';
+import { WALLET_REDIS } from '../platform/redis/redis.module.js';
+import { WalletDirectory } from './accounts/wallet-directory.js';
+import { Journal } from './audit/journal.js';
+import { Reconciler } from './budget/reconciler.js';
+import type { WalletHub } from './hub/wallet-hub.js';
+import { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
-import type { WalletHealth } from './wallet-health.js';
-
-export interface StartedParts {
-  readonly provider: WalletProvider;
-  readonly journal: Journal;
-  readonly reconciler: Reconciler;
-  readonly ending: { readonly links: LinkEnding | undefined };
-  readonly fetcher: WalletFetch;
-  readonly directory: WalletDirectory;
-  readonly health: WalletHealth;
-  readonly indicators: HealthIndicators;
-  readonly redis: Redis;
-}
+import { WalletHealth } from './wallet-health.js';
+import { WALLET_HUB, WALLET_PROVIDER } from './wallet-tokens.js';
 
 /** What of the wallet has a start and an end, in the order of both. */
-export class WalletStart {
-  private constructor(private readonly parts: StartedParts) {}
+@Injectable()
+export class WalletStart implements OnModuleInit, OnModuleDestroy {
+  constructor(
+    @Inject(WALLET_PROVIDER) private readonly provider: WalletProvider,
+    private readonly journal: Journal,
+    private readonly reconciler: Reconciler,
+    @Inject(WALLET_HUB) private readonly hub: WalletHub | undefined,
+    private readonly fetcher: WalletFetch,
+    private readonly directory: WalletDirectory,
+    private readonly health: WalletHealth,
+    private readonly indicators: HealthIndicators,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
+  ) {}
 
   /** @throws Error, which ends the process, where the provider or the journal cannot be used. */
-  static async of(parts: StartedParts): Promise<WalletStart> {
-    const { provider, journal, reconciler, ending, directory, health, indicators, redis } = parts;
-    await provider.start();
-    await journal.open();
-    journal.start();
-    reconciler.start();
-    ending.links?.start();
-    indicators.add({
+  async onModuleInit(): Promise<void> {
+    await this.provider.start();
+    await this.journal.open();
+    this.journal.start();
+    this.reconciler.start();
+    this.hub?.links.start();
+    this.indicators.add({
       name: 'wallet_journal',
       timeoutMs: INDICATOR_TIMEOUT_MS,
       // Without it every answer of the wallet is a refusal: others may have a journal that works.
       gatesReadiness: true,
-      report: () => health.journalReport(),
+      report: () => this.health.journalReport(),
     });
-    indicators.add({
+    this.indicators.add({
       name: 'wallet_provider',
       timeoutMs: INDICATOR_TIMEOUT_MS,
-      report: () => Promise.resolve(health.providerReport()),
+      report: () => Promise.resolve(this.health.providerReport()),
     });
-    redis.on('ready', () => {
-      directory.noteReconnect();
+    this.redis.on('ready', () => {
+      this.directory.noteReconnect();
     });
-    return new WalletStart(parts);
   }
 
-  /** Ends with the application: Nest calls it. */
   async onModuleDestroy(): Promise<void> {
-    const { provider, reconciler, ending, fetcher, journal } = this.parts;
-    provider.stop();
-    reconciler.stop();
-    ending.links?.stop();
-    await fetcher.close();
-    await journal.close();
+    this.provider.stop();
+    this.reconciler.stop();
+    this.hub?.links.stop();
+    await this.fetcher.close();
+    await this.journal.close();
   }
 }

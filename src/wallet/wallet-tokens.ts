@@ -8,10 +8,8 @@ export const WALLET_PROVIDER = Symbol('WALLET_PROVIDER');
 export const KNOWN_CONTRACTS = Symbol('KNOWN_CONTRACTS');
 /** `RecoverSigner`. */
 export const RECOVER_WALLET_SIGNER = Symbol('RECOVER_WALLET_SIGNER');
-/** `{owners}`: `PasskeyOwners`, or `undefined` where passkeys are off. */
-export const PASSKEY_OWNERS = Symbol('PASSKEY_OWNERS');
-/** `{links}`: `LinkEnding`, or `undefined` where no hub is named. */
-export const LINK_ENDING = Symbol('LINK_ENDING');
+/** `WalletHub`, or `undefined` where no hub is named. */
+export const WALLET_HUB = Symbol('WALLET_HUB');
 /** Unix seconds. */
 export const WALLET_CLOCK = Symbol('WALLET_CLOCK');
 /** Told what the reconciler, or the journal between requests, could not do. */

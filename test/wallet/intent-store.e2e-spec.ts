@@ -4,7 +4,6 @@ import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { type Intent, IntentStore, type StoredIntent } from '../../src/wallet/pay/intent.js';
-import { KeyRing } from '../../src/wallet/seal/key-ring.js';
 import { RecordSeal } from '../../src/wallet/seal/record-seal.js';
 import { intentKey } from '../../src/wallet/wallet-keys.js';
 
@@ -64,14 +63,13 @@ describe('an intent in Redis', () => {
   const store = (current = 'a', previous?: string): IntentStore => {
     const secrets = { current, previous };
     const secretOf = (text: string) => new Secret(text.repeat(32));
-    const ring = new KeyRing(
-      {
+    const seal = new RecordSeal({
+      sealSecret: {
         current: secretOf(secrets.current),
         previous: previous === undefined ? undefined : secretOf(previous),
       },
-      'redis-records',
-    );
-    return new IntentStore(redis, new RecordSeal(ring), LIFE_SECONDS);
+    });
+    return new IntentStore(redis, seal, { retentionSeconds: LIFE_SECONDS });
   };
   /** As charging it does. */
   const charge = async (intent: StoredIntent, charged: number): Promise<string> => {

@@ -8,7 +8,6 @@ import type { JournalEvent } from '../../src/wallet/audit/journal-record.js';
 import type { StoredPasskey } from '../../src/wallet/passkeys/passkey.js';
 import { PasskeyBook } from '../../src/wallet/passkeys/passkey-book.js';
 import { PasskeyOwners } from '../../src/wallet/passkeys/passkey-owners.js';
-import { KeyRing } from '../../src/wallet/seal/key-ring.js';
 import { RecordSeal } from '../../src/wallet/seal/record-seal.js';
 import { TestAuthenticator } from '../support/test-authenticator.js';
 
@@ -25,8 +24,8 @@ describe('a passkey', () => {
   let noted: [Address, StoredPasskey][];
   let dies: 'before the journal' | 'after the journal' | undefined;
 
-  const secret = { current: new Secret('s'.repeat(32)), previous: undefined };
-  const seal = new RecordSeal(new KeyRing(secret, 'redis-records'));
+  const sealSecret = { current: new Secret('s'.repeat(32)), previous: undefined };
+  const seal = new RecordSeal({ sealSecret });
   /** As one process has it. */
   const owners = (connection = redis): PasskeyOwners => {
     const book = new PasskeyBook(connection, seal);
@@ -42,15 +41,15 @@ describe('a passkey', () => {
       await book.restore(new Map(noted), `${String(await redis.get(GENERATION))}:${id}`);
       return undefined as never;
     };
-    return new PasskeyOwners({
-      redis: connection,
+    return new PasskeyOwners(
+      connection,
       seal,
       book,
-      journal: { append },
-      restorer: { restoreAll },
-      publicUrl: SITE,
-      now: () => Math.floor(Date.now() / 1000),
-    });
+      { append },
+      { restoreAll },
+      { publicUrl: SITE, hasPasskeys: true },
+      () => Math.floor(Date.now() / 1000),
+    );
   };
   const register = async (one: TestAuthenticator, id = one.id): Promise<Address> => {
     const process = owners();

@@ -4,7 +4,6 @@ import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { RegisteredClients } from '../../src/wallet/oauth/registered-clients.js';
-import { KeyRing } from '../../src/wallet/seal/key-ring.js';
 import { RecordSeal } from '../../src/wallet/seal/record-seal.js';
 import { oauthClientKey, tagOf } from '../../src/wallet/wallet-keys.js';
 
@@ -22,8 +21,8 @@ describe('clients that registered themselves', () => {
 
   const process = (): RegisteredClients => {
     const current = new Secret('a'.repeat(32));
-    const ring = new KeyRing({ current, previous: undefined }, 'redis-records');
-    return new RegisteredClients(redis, new RecordSeal(ring), () => now);
+    const seal = new RecordSeal({ sealSecret: { current, previous: undefined } });
+    return new RegisteredClients(redis, seal, () => now);
   };
   const add = (id: string, network: string, clients = process()) =>
     clients.add(id, { client_name: id }, network);

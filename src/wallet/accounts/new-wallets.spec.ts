@@ -18,7 +18,7 @@ function newWallets(requestsPerMinute: number): NewWallets {
       retryAfterSeconds,
     });
   };
-  return new NewWallets({ take }, requestsPerMinute);
+  return new NewWallets({ take }, { requestsPerMinute });
 }
 
 describe('new owners', () => {

@@ -1,6 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { siteGroup } from '../../platform/rate-limit/address-group.js';
-import type { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
 const HOUR_SECONDS = 3600;
 /** All networks together have as many as so many of them. */
@@ -10,17 +13,17 @@ const NETWORKS = 10;
  * How many owners may be new. A wallet costs a tenth of a second, a key file and lines of the journal for good, and
  * anybody is an owner who makes a key: one network has as many an hour as it may have requests a minute.
  */
+@Injectable()
 export class NewWallets {
-  /** @param requestsPerMinute - `WALLET_RATE_LIMIT`. */
   constructor(
-    private readonly limiter: Pick<RateLimiter, 'take'>,
-    private readonly requestsPerMinute: number,
+    @Inject(RateLimiter) private readonly limiter: Pick<RateLimiter, 'take'>,
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'requestsPerMinute'>,
   ) {}
 
   /** Counts one. @throws WalletError where there were too many. */
   async assertRoom(address: string | undefined): Promise<void> {
-    await this.#take(siteGroup(address), this.requestsPerMinute, 'rate_limited');
-    await this.#take('all', this.requestsPerMinute * NETWORKS, 'unavailable');
+    await this.#take(siteGroup(address), this.settings.requestsPerMinute, 'rate_limited');
+    await this.#take('all', this.settings.requestsPerMinute * NETWORKS, 'unavailable');
   }
 
   async #take(who: string, most: number, code: 'rate_limited' | 'unavailable'): Promise<void> {

@@ -1,11 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { type Policy, policyText, readPolicy } from '../rules/policy.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 
 const StoredRules = z.object({ v: z.literal(1), revision: z.int(), policy: z.unknown() });
 
 /** Rules as Redis keeps them: nobody but a wallet process can write any. */
+@Injectable()
 export class RulesSeal {
   constructor(private readonly records: RecordSeal) {}
 

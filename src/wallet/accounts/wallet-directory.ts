@@ -1,32 +1,30 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import type { Journal } from '../audit/journal.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { Journal } from '../audit/journal.js';
 import type { JournalState } from '../audit/journal-state.js';
-import type { WalletRestorer } from '../budget/rebuild.js';
+import { WalletRestorer } from '../budget/rebuild.js';
 import type { CustodialWallet, WalletProvider } from '../provider/wallet-provider.js';
-import type { RedisLock } from '../redis-lock.js';
-import { type Policy, policyText } from '../rules/policy.js';
+import { RedisLock } from '../redis-lock.js';
+import { firstPolicy, type Policy, policyText } from '../rules/policy.js';
 import { WalletError } from '../wallet-error.js';
-import type { NewWallets } from './new-wallets.js';
-import type { StandingRules, WalletStore } from './wallet-store.js';
+import {
+  WALLET_CLOCK,
+  WALLET_PROVIDER,
+  WALLET_SETTINGS,
+  type WalletClock,
+} from '../wallet-tokens.js';
+import { NewWallets } from './new-wallets.js';
+import { type StandingRules, WalletStore } from './wallet-store.js';
 
 const REMEMBERED_MAX = 10_000;
 /** Rules can change while they are put in force; then the newer ones are. */
 const ATTEMPTS = 4;
 
-interface WalletDirectoryParts {
-  readonly provider: WalletProvider;
-  readonly journal: Pick<Journal, 'append'>;
-  readonly restorer: WalletRestorer;
-  readonly book: WalletStore;
-  readonly locks: RedisLock;
-  readonly newWallets: Pick<NewWallets, 'assertRoom'>;
-  readonly firstPolicy: Policy;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
-
 /** Which wallet is whose. An owner has one, made when first asked for. */
+@Injectable()
 export class WalletDirectory {
+  readonly #firstPolicy: Policy;
   readonly #wallets = new Map<Address, CustodialWallet>();
   /** Redis may have gone back to an older state at each; all is restored after each. */
   #losses = 1;
@@ -35,7 +33,18 @@ export class WalletDirectory {
   readonly #owners = new Map<Address, string | undefined>();
   readonly #ownerOf = new Map<string, Address>();
 
-  constructor(private readonly parts: WalletDirectoryParts) {}
+  constructor(
+    @Inject(WALLET_PROVIDER) private readonly provider: WalletProvider,
+    private readonly journal: Journal,
+    private readonly restorer: WalletRestorer,
+    private readonly book: WalletStore,
+    private readonly locks: RedisLock,
+    private readonly newWallets: NewWallets,
+    @Inject(WALLET_SETTINGS) settings: WalletConfig,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {
+    this.#firstPolicy = firstPolicy(settings);
+  }
 
   /** The connection to Redis was lost and is back: what it knows has to be completed. */
   noteReconnect(): void {
@@ -46,7 +55,7 @@ export class WalletDirectory {
   async find(owner: Address): Promise<CustodialWallet | undefined> {
     const known = this.#wallets.get(owner);
     if (known !== undefined) return known;
-    const found = await this.parts.provider.find(subjectOf(owner));
+    const found = await this.provider.find(subjectOf(owner));
     return found && this.#remember(owner, found);
   }
 
@@ -59,7 +68,7 @@ export class WalletDirectory {
   async walletFor(owner: Address, address: string | undefined): Promise<CustodialWallet> {
     const found = await this.find(owner);
     if (found !== undefined) return found;
-    await this.parts.newWallets.assertRoom(address);
+    await this.newWallets.assertRoom(address);
     return this.walletOf(owner);
   }
 
@@ -68,7 +77,7 @@ export class WalletDirectory {
     const found = await this.find(owner);
     if (found !== undefined) return found;
     const create = () => this.#create(owner, subjectOf(owner));
-    return this.#remember(owner, await this.parts.locks.hold(`create:${owner}`, create));
+    return this.#remember(owner, await this.locks.hold(`create:${owner}`, create));
   }
 
   #remember(owner: Address, wallet: CustodialWallet): CustodialWallet {
@@ -111,22 +120,22 @@ export class WalletDirectory {
     { policy, record }: Pick<StandingRules, 'policy' | 'record'>,
   ): Promise<boolean> {
     const { revision } = policy;
-    const common = { at: this.parts.now(), owner, wallet, revision };
+    const common = { at: this.now(), owner, wallet, revision };
     const text = policyText(policy);
-    await this.parts.journal.append({ event: 'policy_in_force', ...common, policy: text });
-    return this.parts.book.putInForce(wallet, record);
+    await this.journal.append({ event: 'policy_in_force', ...common, policy: text });
+    return this.book.putInForce(wallet, record);
   }
 
   async #standingRules(owner: Address, { address }: CustodialWallet): Promise<StandingRules> {
     await this.#restoreWhatWasLost();
     this.#assertOwn(owner, address);
-    const rules = await this.parts.book.standingRules(address);
+    const rules = await this.book.standingRules(address);
     if (rules !== undefined) return rules;
-    const state = await this.parts.restorer.restoreAll();
+    const state = await this.restorer.restoreAll();
     this.#learn(state);
     this.#assertOwn(owner, address);
     await this.#finishCreation(owner, address, state);
-    const restored = await this.parts.book.standingRules(address);
+    const restored = await this.book.standingRules(address);
     if (restored !== undefined) return restored;
     throw new WalletError(
       'wallet_locked',
@@ -137,21 +146,21 @@ export class WalletDirectory {
   async #restoreWhatWasLost(): Promise<void> {
     while (this.#restoredLosses < this.#losses) {
       const losses = this.#losses;
-      this.#learn(await this.parts.restorer.restoreAll());
+      this.#learn(await this.restorer.restoreAll());
       this.#restoredLosses = losses;
     }
   }
 
   async #create(owner: Address, subject: string): Promise<CustodialWallet> {
-    const existing = await this.parts.provider.find(subject);
+    const existing = await this.provider.find(subject);
     if (existing !== undefined) return existing;
     await this.#restoreWhatWasLost();
     // There was one: another would begin with an empty budget.
     if (this.#owners.get(owner) !== undefined) throw changed();
-    const at = this.parts.now();
-    await this.parts.journal.append({ event: 'wallet_wanted', at, owner });
-    const wallet = await this.parts.provider.create(subject);
-    await this.parts.journal.append({ event: 'wallet_created', at, owner, wallet: wallet.address });
+    const at = this.now();
+    await this.journal.append({ event: 'wallet_wanted', at, owner });
+    const wallet = await this.provider.create(subject);
+    await this.journal.append({ event: 'wallet_created', at, owner, wallet: wallet.address });
     this.#note(owner, wallet.address);
     await this.#setFirstPolicy(owner, wallet.address);
     return wallet;
@@ -176,17 +185,16 @@ export class WalletDirectory {
   async #finishCreation(owner: Address, wallet: Address, state: JournalState): Promise<void> {
     const isStarted = state.owners.has(owner) && state.wallets.get(wallet)?.rules === undefined;
     if (isStarted) {
-      await this.parts.locks.hold(`create:${owner}`, () => this.#setFirstPolicy(owner, wallet));
+      await this.locks.hold(`create:${owner}`, () => this.#setFirstPolicy(owner, wallet));
     }
   }
 
   async #setFirstPolicy(owner: Address, wallet: Address): Promise<void> {
-    const { firstPolicy, journal, restorer } = this.parts;
-    const { revision } = firstPolicy;
-    const policy = policyText(firstPolicy);
-    const common = { at: this.parts.now(), owner, wallet, revision, policy };
-    await journal.append({ event: 'policy_in_force', ...common });
-    await restorer.unlockNew(wallet, firstPolicy);
+    const { revision } = this.#firstPolicy;
+    const policy = policyText(this.#firstPolicy);
+    const common = { at: this.now(), owner, wallet, revision, policy };
+    await this.journal.append({ event: 'policy_in_force', ...common });
+    await this.restorer.unlockNew(wallet, this.#firstPolicy);
   }
 }
 

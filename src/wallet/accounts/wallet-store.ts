@@ -1,5 +1,7 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import {
   redisCall,
   runScript,
@@ -9,7 +11,7 @@ import {
 import { PUT_IN_FORCE, READ_RULES, SET_RULES } from '../budget/budget-scripts.js';
 import type { Policy } from '../rules/policy.js';
 import { endedLinksKey, walletKey } from '../wallet-keys.js';
-import type { RulesSeal } from './rules-seal.js';
+import { RulesSeal } from './rules-seal.js';
 
 /**
  * ARGV: wallet key, seconds, now, owner, the generation that ends, list of ended links or empty. The seconds never go
@@ -57,11 +59,12 @@ export interface StandingRules {
  * What Redis holds of each wallet besides its spendings. What this process has seen once does not go
  * back for it, whatever Redis says later.
  */
+@Injectable()
 export class WalletStore {
   readonly #seen = new Map<Address, { revision: number; notBefore: number }>();
 
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly rules: RulesSeal,
   ) {}
 

@@ -1,8 +1,10 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript } from '../../platform/redis/redis-scripts.js';
 import { askKey, askOfIntentKey, asksOfKey } from '../wallet-keys.js';
-import type { Ask, AskTexts, StandingAsk } from './ask.js';
+import { type Ask, AskTexts, type StandingAsk } from './ask.js';
 import { ANSWER, ASK } from './ask-scripts.js';
 
 /** Asks of one wallet that are open, or were denied and are not over. */
@@ -26,9 +28,10 @@ export function lifeOf(until: number, now: number): number {
  *
  * @throws RedisUnavailableError from every method when Redis does not answer.
  */
+@Injectable()
 export class AskStore {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly texts: AskTexts,
   ) {}
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import { Secret } from '../../platform/config/secret.js';
-import { KeyRing } from '../seal/key-ring.js';
 import { RecordSeal } from '../seal/record-seal.js';
 import { type Ask, AskTexts, renewAnswer, statementOf, usedText } from './ask.js';
 
@@ -29,7 +28,7 @@ const ask: Ask = {
 };
 const texts = (secret: string) =>
   new AskTexts(
-    new RecordSeal(new KeyRing({ current: new Secret(secret), previous: undefined }, 'records')),
+    new RecordSeal({ sealSecret: { current: new Secret(secret), previous: undefined } }),
   );
 const ours = texts('a-seal-secret-of-at-least-32-characters');
 
@@ -53,7 +52,7 @@ describe('an ask as text', () => {
       'the-next-seal-secret-of-32-char',
     ];
     const both = { current: new Secret(next), previous: new Secret(old) };
-    const seal = new RecordSeal(new KeyRing(both, 'records'));
+    const seal = new RecordSeal({ sealSecret: both });
     const renewed = renewAnswer(seal, ask.id, state === 'denied', ours.write(state, ask));
     expect(texts(next).read(ask.id, renewed)).toEqual({ ask, state });
     expect(ours.read(ask.id, renewed)).toBeUndefined();

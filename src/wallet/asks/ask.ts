@@ -1,8 +1,9 @@
+import { Injectable } from '@nestjs/common';
 import { formatUnits } from 'viem';
 import { z } from 'zod';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { storedAddress } from '../budget/due.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 
 const atomicUnits = z
   .string()
@@ -57,6 +58,7 @@ const LETTERS = { waiting: 'w', approved: 'a', denied: 'd', used: 'u' } as const
  * Asks as text: `<state>|<charge that used it>/<sealed>`. What scripts change is in front. A yes is sealed
  * as a yes, so nobody who can write to Redis can make one.
  */
+@Injectable()
 export class AskTexts {
   constructor(private readonly seal: RecordSeal) {}
 

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
 import { requestDigest } from '../pay/intent.js';
 import type { AskRule } from '../rules/judge.js';
 import type { Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import { type Ask, type StandingAsk, statementOf } from './ask.js';
-import { ASKS_MAX, type AskStore } from './ask-store.js';
+import { ASKS_MAX, AskStore } from './ask-store.js';
 
 const ATTEMPTS = 3;
 /** What an owner signs fits into a request: the address is the seller's, and can be as long as it likes. */
@@ -28,12 +31,12 @@ export interface WantedApproval {
 }
 
 /** The agent's side of asking: an owner is asked once about a payment, and the answer is found again. */
+@Injectable()
 export class Asking {
   constructor(
     private readonly store: AskStore,
-    private readonly lifeSeconds: number,
-    /** Unix seconds. */
-    private readonly now: () => number,
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'askSeconds'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /**
@@ -125,7 +128,7 @@ export class Asking {
       askAbove: rule.askAbove,
       revision,
       at,
-      until: at + this.lifeSeconds,
+      until: at + this.settings.askSeconds,
     };
     if (statementOf(ask).length <= STATEMENT_MAX_CHARACTERS) return ask;
     throw new WalletError('fetch_refused', 'The address is too long for an owner to approve.');

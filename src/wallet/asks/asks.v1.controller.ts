@@ -11,13 +11,13 @@ import {
 } from '@nestjs/common';
 import type { Request } from 'express';
 import { z } from 'zod';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { addressOf, SignedBody } from '../http/sign-in.v1.controller.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import type { Session } from '../session.js';
-import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import type { StandingAsk } from './ask.js';
 import { type AskView, askView } from './ask-view.js';
 import { OwnerAnswers } from './owner-answers.js';
@@ -35,7 +35,7 @@ export class AsksV1Controller {
   constructor(
     private readonly answers: OwnerAnswers,
     private readonly bodies: WalletBody,
-    private readonly config: AppConfig,
+    @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
@@ -73,6 +73,6 @@ export class AsksV1Controller {
   }
 
   #shown(standing: StandingAsk): AskView {
-    return askView(standing, this.config.wallet?.publicUrl ?? '', this.now());
+    return askView(standing, this.settings.publicUrl, this.now());
   }
 }

@@ -1,57 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import type { WalletDirectory } from '../accounts/wallet-directory.js';
-import type { Journal } from '../audit/journal.js';
-import type { SignedMessage, SignIn, SignInMessage } from '../auth/sign-in.js';
-import type { RedisLock } from '../redis-lock.js';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { Journal } from '../audit/journal.js';
+import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
+import { RedisLock } from '../redis-lock.js';
 import { STOPPED } from '../rules/judge.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { askKey } from '../wallet-keys.js';
-import { type Ask, type AskTexts, type StandingAsk, statementOf } from './ask.js';
-import type { AnswerResult, AskStore } from './ask-store.js';
-
-export interface OwnerAnswersParts {
-  readonly store: AskStore;
-  readonly texts: AskTexts;
-  readonly signIn: SignIn;
-  readonly directory: WalletDirectory;
-  readonly journal: Pick<Journal, 'append'>;
-  readonly locks: RedisLock;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
+import { type Ask, AskTexts, type StandingAsk, statementOf } from './ask.js';
+import { type AnswerResult, AskStore } from './ask-store.js';
 
 /**
  * The owner's side of asking. A yes is a signature over a message that names the payment; it is in the
  * journal before it counts. A no takes nothing but the link: it moves no money.
  */
+@Injectable()
 export class OwnerAnswers {
-  constructor(private readonly parts: OwnerAnswersParts) {}
+  constructor(
+    private readonly store: AskStore,
+    private readonly texts: AskTexts,
+    private readonly signIn: SignIn,
+    private readonly directory: WalletDirectory,
+    private readonly journal: Journal,
+    private readonly locks: RedisLock,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /** @throws WalletError `not_found` for what was never asked, or is long over. */
   async find(id: string): Promise<StandingAsk> {
-    const standing = await this.parts.store.find(id);
+    const standing = await this.store.find(id);
     if (standing !== undefined) return standing;
     throw new WalletError('not_found', 'This was not asked, or it is over.');
   }
 
   /** Those of a wallet that are not over; what was denied is among them. */
   open({ wallet }: Session): Promise<readonly StandingAsk[]> {
-    return this.parts.store.open(wallet.address, this.parts.now());
+    return this.store.open(wallet.address, this.now());
   }
 
   /** @throws WalletError `forbidden` for anybody but the owner, `conflict` where it is too late. */
   async challenge(id: string, owner: Address): Promise<SignInMessage> {
     const ask = await this.#answerable(id);
     assertOwner(ask, owner);
-    return this.parts.signIn.challenge(owner, statementOf(ask), askKey(id));
+    return this.signIn.challenge(owner, statementOf(ask), askKey(id));
   }
 
   /** @throws WalletError as {@link challenge}; `unauthorized` for a signature of anything else. */
   approve(id: string, signed: SignedMessage): Promise<void> {
-    return this.parts.locks.hold(`ask:${id}`, async () => {
+    return this.locks.hold(`ask:${id}`, async () => {
       const ask = await this.#answerable(id);
-      const { owner } = await this.parts.signIn.accept(signed, statementOf(ask), askKey(id));
+      const { owner } = await this.signIn.accept(signed, statementOf(ask), askKey(id));
       assertOwner(ask, owner);
       await this.#note(ask, 'approved');
     });
@@ -59,7 +59,7 @@ export class OwnerAnswers {
 
   /** Also takes back a yes that was not used. */
   deny(id: string): Promise<void> {
-    return this.parts.locks.hold(`ask:${id}`, async () => {
+    return this.locks.hold(`ask:${id}`, async () => {
       const { ask, state } = await this.find(id);
       if (state === 'used') throw alreadyUsed();
       if (state !== 'denied') await this.#note(ask, 'denied');
@@ -71,17 +71,17 @@ export class OwnerAnswers {
     const { ask, state } = await this.find(id);
     if (state === 'used') throw alreadyUsed();
     if (state !== 'waiting') throw new WalletError('conflict', `This was ${state} already.`);
-    if (this.parts.now() >= ask.until) throw isOver();
-    const wallet = await this.parts.directory.find(ask.owner);
+    if (this.now() >= ask.until) throw isOver();
+    const wallet = await this.directory.find(ask.owner);
     if (wallet?.address !== ask.wallet) throw new WalletError('not_found', 'No such wallet.');
-    const { revision, active } = await this.parts.directory.policyOf(ask.owner, wallet);
+    const { revision, active } = await this.directory.policyOf(ask.owner, wallet);
     if (!active) throw WalletError.refused(STOPPED);
     if (revision !== ask.revision) throw rulesChanged();
     return ask;
   }
 
   async #note(ask: Ask, answer: 'approved' | 'denied'): Promise<void> {
-    const { store, texts, journal, now } = this.parts;
+    const { store, texts, journal, now } = this;
     const { owner, wallet, id, until, intentId } = ask;
     const text = texts.write(answer, ask);
     await journal.append({

@@ -1,6 +1,8 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { witnessKey } from '../wallet-keys.js';
 
 /** Remembers outside the folder how long each file of the journal was. */
@@ -17,9 +19,10 @@ export interface JournalWitness {
  * The witness in Redis: who cuts lines off a file's end, or takes a file away, has to change Redis, too.
  * Nothing depends on its being complete: a loss of Redis loses it.
  */
+@Injectable()
 export class RedisWitness implements JournalWitness {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
   ) {}
 

@@ -1,10 +1,12 @@
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { codeKey } from '../wallet-keys.js';
 
@@ -66,9 +68,10 @@ interface Read {
  * Whoever sees the link, over a shoulder, in a chat or in a proxy's log, cannot take the agent's token.
  * What is stored is sealed: nobody but a wallet process approves anything.
  */
+@Injectable()
 export class DeviceCodes {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
   ) {}
 

@@ -1,4 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import {
   redisCall,
   runKeyedScript,
@@ -6,8 +8,9 @@ import {
   type ScriptArgument,
 } from '../../platform/redis/redis-scripts.js';
 import { IssuedToken } from '../audit/journal-state.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { tokensKey, tokenUseKey } from '../wallet-keys.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
 /** Of one wallet. Each takes a signature of its owner; where there are more, those that end first are not listed. */
 const LISTED_MAX = 500;
@@ -44,13 +47,14 @@ return 1`,
  * Which tokens of a wallet are good for now, so that its owner can see and end them. It is a list and no
  * authority: a token is good by its signature until it is revoked, whether it is here or not.
  */
+@Injectable()
 export class IssuedTokens {
   readonly #used = new Map<string, number>();
 
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
-    private readonly now: () => number,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   async note(wallet: string, tokens: readonly IssuedToken[]): Promise<void> {

@@ -5,7 +5,8 @@ import type { WalletStore } from '../accounts/wallet-store.js';
 import type { Journal } from '../audit/journal.js';
 import type { CustodialWallet } from '../provider/wallet-provider.js';
 import { WalletError } from '../wallet-error.js';
-import { type SessionParts, Sessions } from './sessions.js';
+import { Sessions } from './sessions.js';
+import type { TokenIssuer } from './token.js';
 
 const HOME = '203.0.113.9';
 const OWNER: Address = '0x00000000000000000000000000000000000000aa';
@@ -27,28 +28,29 @@ function setUp(): { sessions: Sessions; made: Address[]; recorded: unknown[]; li
     policyOf: () => Promise.resolve({} as Awaited<ReturnType<WalletDirectory['policyOf']>>),
   };
   const claims = { id: 'token', owner: OWNER, role: 'owner', issuedAt: 100, expiresAt: 1000 };
-  const parts = {
-    directory,
-    book: { tokensNotBefore: () => Promise.resolve(0) } satisfies Partial<WalletStore>,
-    journal: {
+  const sessions = new Sessions(
+    { issue: () => ({ token: 'a.b.c', claims }), read: () => claims } as unknown as TokenIssuer,
+    directory as WalletDirectory,
+    { tokensNotBefore: () => Promise.resolve(0) } satisfies Partial<WalletStore> as never,
+    {
       append: (event) => {
         recorded.push(event);
         return Promise.resolve();
       },
-    } satisfies Partial<Journal>,
-    mint: { issue: () => ({ token: 'a.b.c', claims }), read: () => claims },
-    redis: { exists: () => Promise.resolve(0) },
-    issued: {
+    } satisfies Partial<Journal> as never,
+    { exists: () => Promise.resolve(0) } as never,
+    {
       note: (_: string, tokens: readonly { readonly id: string }[]) => {
         listed.push(...tokens.map(({ id }) => id));
         return Promise.resolve();
       },
       noteUse: () => Promise.resolve(),
-    },
-    rules: { agentTokenSeconds: 60, owners: undefined },
-    now: () => 100,
-  };
-  return { sessions: new Sessions(parts as unknown as SessionParts), made, recorded, listed };
+    } as never,
+    undefined,
+    { tokenTtlSeconds: 60, owners: undefined },
+    () => 100,
+  );
+  return { sessions, made, recorded, listed };
 }
 
 describe('sign-ins of strangers', () => {

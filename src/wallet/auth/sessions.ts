@@ -1,29 +1,27 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { delay } from '../../platform/concurrency/timing.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runTransaction } from '../../platform/redis/redis-scripts.js';
-import type { WalletDirectory } from '../accounts/wallet-directory.js';
-import type { WalletStore } from '../accounts/wallet-store.js';
-import type { Journal } from '../audit/journal.js';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { WalletStore } from '../accounts/wallet-store.js';
+import { Journal } from '../audit/journal.js';
 import type { IssuedToken } from '../audit/journal-state.js';
-import type { LinkEnding } from '../hub/link-ending.js';
 import { tokenFamily } from '../hub/link-family.js';
+import type { WalletHub } from '../hub/wallet-hub.js';
 import type { CustodialWallet } from '../provider/wallet-provider.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { revokedTokenKey } from '../wallet-keys.js';
-import type { IssuedTokens } from './issued-tokens.js';
-import { invalidToken, type TokenIssuer } from './token.js';
+import { WALLET_CLOCK, WALLET_HUB, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
+import { IssuedTokens } from './issued-tokens.js';
+import { invalidToken, TokenIssuer } from './token.js';
 
 /** Long enough to change rules with care, too short to be left lying about. */
 const OWNER_TOKEN_SECONDS = 900;
 const SECOND_MS = 1000;
-
-interface SessionRules {
-  readonly agentTokenSeconds: number;
-  /** Who may have a wallet; anybody when absent. */
-  readonly owners: ReadonlySet<Address> | undefined;
-}
 
 /** How somebody has proven to be, or to be sent by, an owner. */
 interface Proof {
@@ -51,22 +49,21 @@ interface GrantFacts {
 type Revoked = Pick<Session, 'owner' | 'wallet' | 'tokenId' | 'expiresAt'>;
 
 /** What tokens are made from, and where their revocation is kept. */
-export interface SessionParts {
-  readonly mint: TokenIssuer;
-  readonly directory: WalletDirectory;
-  readonly book: WalletStore;
-  readonly journal: Journal;
-  readonly redis: Redis;
-  readonly issued: IssuedTokens;
-  /** Where files are kept at a hub. */
-  readonly links: LinkEnding | undefined;
-  readonly rules: SessionRules;
-  readonly now: () => number;
-}
-
 /** Tokens in use: handed out, looked up, revoked. */
+@Injectable()
 export class Sessions {
-  constructor(private readonly parts: SessionParts) {}
+  constructor(
+    private readonly mint: TokenIssuer,
+    private readonly directory: WalletDirectory,
+    private readonly book: WalletStore,
+    private readonly journal: Journal,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
+    private readonly issued: IssuedTokens,
+    @Inject(WALLET_HUB) private readonly hub: WalletHub | undefined,
+    @Inject(WALLET_SETTINGS)
+    private readonly settings: Pick<WalletConfig, 'tokenTtlSeconds' | 'owners'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /**
    * Before something is used up that would make a wallet: whether its owner may have one, and has it from now on.
@@ -76,12 +73,12 @@ export class Sessions {
    */
   async prepare(owner: Address, address: string | undefined): Promise<void> {
     this.#assertMay(owner);
-    await this.parts.directory.walletFor(owner, address);
+    await this.directory.walletFor(owner, address);
   }
 
   /** Whether an address is an owner with a wallet. */
   async knows(owner: Address): Promise<boolean> {
-    return (await this.parts.directory.find(owner)) !== undefined;
+    return (await this.directory.find(owner)) !== undefined;
   }
 
   /**
@@ -93,12 +90,12 @@ export class Sessions {
    */
   async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
     this.#assertMay(owner);
-    const wallet = await this.parts.directory[role === 'owner' ? 'find' : 'walletOf'](owner);
+    const wallet = await this.directory[role === 'owner' ? 'find' : 'walletOf'](owner);
     const notBefore = wallet === undefined ? 0 : await this.#notBefore(owner, wallet);
     assertSince(proof, notBefore);
-    const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.parts.rules.agentTokenSeconds;
+    const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.settings.tokenTtlSeconds;
     const how = { by: proof.by, ...(proof.code !== undefined && { code: proof.code }) };
-    const { token, claims } = this.parts.mint.issue(owner, role, seconds, notBefore);
+    const { token, claims } = this.mint.issue(owner, role, seconds, notBefore);
     const { id, issuedAt, expiresAt } = claims;
     const issued = { id, role, ...how, createdAt: issuedAt, expiresAt };
     if (wallet !== undefined) await this.#record(owner, wallet, issued);
@@ -109,8 +106,8 @@ export class Sessions {
   async #record(owner: Address, wallet: CustodialWallet, issued: IssuedToken): Promise<void> {
     const { id: token, createdAt: at, expiresAt: until, ...how } = issued;
     const common = { at, owner, wallet: wallet.address };
-    await this.parts.journal.append({ event: 'signed_in', ...common, token, until, ...how });
-    await this.parts.issued.note(wallet.address, [issued]);
+    await this.journal.append({ event: 'signed_in', ...common, token, until, ...how });
+    await this.issued.note(wallet.address, [issued]);
   }
 
   /**
@@ -121,12 +118,12 @@ export class Sessions {
    */
   async grant(owner: Address, grantId: string, proof: Proof): Promise<number> {
     this.#assertMay(owner);
-    const wallet = await this.parts.directory.walletOf(owner);
+    const wallet = await this.directory.walletOf(owner);
     const notBefore = await this.#notBefore(owner, wallet);
     assertSince(proof, notBefore);
-    await this.parts.journal.append({
+    await this.journal.append({
       event: 'signed_in',
-      at: this.parts.now(),
+      at: this.now(),
       owner,
       wallet: wallet.address,
       token: grantId,
@@ -138,28 +135,28 @@ export class Sessions {
 
   /** @throws WalletError `unauthorized` when the grant was ended, or all tokens of the wallet were. */
   async ofGrant({ id, owner, epoch, expiresAt }: GrantFacts): Promise<Session> {
-    if (this.parts.rules.owners?.has(owner) === false) throw invalidToken();
-    const wallet = await this.parts.directory.walletOf(owner);
+    if (this.settings.owners?.has(owner) === false) throw invalidToken();
+    const wallet = await this.directory.walletOf(owner);
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || notBefore !== epoch) throw invalidToken();
-    await this.parts.issued.noteUse(id, expiresAt);
+    await this.issued.noteUse(id, expiresAt);
     return { owner, wallet, role: 'agent', tokenId: id, expiresAt, generation: epoch };
   }
 
   #assertMay(owner: Address): void {
-    if (this.parts.rules.owners?.has(owner) !== false) return;
+    if (this.settings.owners?.has(owner) !== false) return;
     throw new WalletError('forbidden', 'This address may not have a wallet here.');
   }
 
   async #notBefore(owner: Address, wallet: CustodialWallet): Promise<number> {
     // Restores what was revoked, when Redis was lost.
-    await this.parts.directory.policyOf(owner, wallet);
-    return this.parts.book.tokensNotBefore(wallet.address);
+    await this.directory.policyOf(owner, wallet);
+    return this.book.tokensNotBefore(wallet.address);
   }
 
   /** Which revocation of all tokens was the last of this owner; 0 for none, or no wallet. */
   async epochOf(owner: Address): Promise<number> {
-    const wallet = await this.parts.directory.find(owner);
+    const wallet = await this.directory.find(owner);
     return wallet === undefined ? 0 : this.#notBefore(owner, wallet);
   }
 
@@ -170,16 +167,16 @@ export class Sessions {
   async of(authorization: string | undefined, address: string | undefined): Promise<Session> {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) throw new WalletError('unauthorized', 'missing authorization token');
-    const { owner, role, id, issuedAt, expiresAt } = this.parts.mint.read(token);
-    const found = await this.parts.directory.find(owner);
-    const wallet = found ?? (await this.parts.directory.walletFor(owner, address));
+    const { owner, role, id, issuedAt, expiresAt } = this.mint.read(token);
+    const found = await this.directory.find(owner);
+    const wallet = found ?? (await this.directory.walletFor(owner, address));
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || issuedAt < notBefore) throw invalidToken();
     // An owner who signed in before there was a wallet is on its record from here on.
     if (found === undefined && role === 'owner') {
       await this.#record(owner, wallet, { id, role, by: 'nonce', createdAt: issuedAt, expiresAt });
     }
-    await this.parts.issued.noteUse(id, expiresAt);
+    await this.issued.noteUse(id, expiresAt);
     return { owner, wallet, role, tokenId: id, expiresAt, generation: notBefore };
   }
 
@@ -189,20 +186,21 @@ export class Sessions {
     id: string,
   ): Promise<{ readonly isRevoked: boolean; readonly notBefore: number }> {
     // Restores what was revoked, too, when Redis was lost.
-    await this.parts.directory.policyOf(owner, wallet);
+    await this.directory.policyOf(owner, wallet);
     const [revoked, notBefore] = await Promise.all([
-      redisCall('wallet_token', this.parts.redis.exists(revokedTokenKey(id))),
-      this.parts.book.tokensNotBefore(wallet.address),
+      redisCall('wallet_token', this.redis.exists(revokedTokenKey(id))),
+      this.book.tokensNotBefore(wallet.address),
     ]);
     return { isRevoked: revoked === 1, notBefore };
   }
 
   /** Ends one token, or a grant with all of its own; and the links that were made with it. */
   async revoke({ owner, wallet, tokenId, expiresAt }: Revoked): Promise<void> {
-    const { redis, links, book } = this.parts;
-    const at = this.parts.now();
+    const { redis, book } = this;
+    const links = this.hub?.links;
+    const at = this.now();
     const common = { at, owner, wallet: wallet.address };
-    await this.parts.journal.append({
+    await this.journal.append({
       event: 'token_revoked',
       ...common,
       token: tokenId,
@@ -213,26 +211,26 @@ export class Sessions {
     const generation = await book.tokensNotBefore(wallet.address);
     links?.note(step, owner, tokenFamily({ generation, tokenId }));
     await runTransaction('wallet_token', step);
-    await this.parts.issued.remove(wallet.address, tokenId);
+    await this.issued.remove(wallet.address, tokenId);
     await links?.endNow();
   }
 
   /** Ends all tokens of a wallet that were handed out before now, the asker's own too; and their links. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
-    const last = await this.parts.book.tokensNotBefore(wallet.address);
+    const last = await this.book.tokensNotBefore(wallet.address);
     // One revocation a second: who signs in after this one must not look older than it.
-    if (last - this.parts.now() === 1) await delay(SECOND_MS);
-    const at = this.parts.now();
+    if (last - this.now() === 1) await delay(SECOND_MS);
+    const at = this.now();
     // Tokens of this very second are older.
     const notBefore = Math.max(at, last) + 1;
     const common = { at, owner, wallet: wallet.address };
-    await this.parts.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
-    const { book, links } = this.parts;
+    await this.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
+    const links = this.hub?.links;
     const ended = { owner, generation: last, isNoted: links !== undefined };
-    await book.voidTokensBefore(wallet.address, notBefore, { ...ended, at });
-    const issued = await this.parts.issued.of(wallet.address);
+    await this.book.voidTokensBefore(wallet.address, notBefore, { ...ended, at });
+    const issued = await this.issued.of(wallet.address);
     for (const { id, createdAt } of issued) {
-      if (createdAt < notBefore) await this.parts.issued.remove(wallet.address, id);
+      if (createdAt < notBefore) await this.issued.remove(wallet.address, id);
     }
     await links?.endNow();
   }

@@ -1,14 +1,23 @@
 import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { type Address, getAddress, hashMessage, type Hex } from 'viem';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
 import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
-import type { PasskeyOwners } from '../passkeys/passkey-owners.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { PasskeyOwners } from '../passkeys/passkey-owners.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey, tagOf } from '../wallet-keys.js';
-import type { ContractOwners } from './contract-owners.js';
+import {
+  RECOVER_WALLET_SIGNER,
+  WALLET_CLOCK,
+  WALLET_SETTINGS,
+  type WalletClock,
+} from '../wallet-tokens.js';
+import { ContractOwners } from './contract-owners.js';
 
 const NONCE_LIFE_SECONDS = 600;
 /** Of a contract's signature: owners of a multi-signature wallet, or a passkey's answer, and a wrapper around it. */
@@ -47,25 +56,21 @@ export interface SignedMessage {
 /** A signature, or what a passkey answered. */
 type Proof = Hex | { readonly assertion: unknown };
 
-export interface SignInParts {
-  readonly redis: Redis;
-  readonly seal: RecordSeal;
-  readonly recoverSigner: RecoverSigner;
-  /** Where owners may be contracts. */
-  readonly contracts: ContractOwners | undefined;
-  /** Where owners may be passkeys. */
-  readonly passkeys: PasskeyOwners | undefined;
-  readonly publicUrl: string;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
-
 /**
  * Proof of owning an address: a message of ours, in the form of EIP-4361, signed by EIP-191. Each can
  * be used once, for the one purpose its text names.
  */
+@Injectable()
 export class SignIn {
-  constructor(private readonly parts: SignInParts) {}
+  constructor(
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
+    private readonly seal: RecordSeal,
+    @Inject(RECOVER_WALLET_SIGNER) private readonly recoverSigner: RecoverSigner,
+    @Inject(ContractOwners) private readonly contracts: ContractOwners | undefined,
+    private readonly passkeys: PasskeyOwners,
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /**
    * @param statement - what the owner agrees to by signing; one line.
@@ -74,7 +79,8 @@ export class SignIn {
    */
   async challenge(address: Address, statement: string, request?: string): Promise<SignInMessage> {
     const nonce = randomBytes(16).toString('hex');
-    const { redis, seal, contracts, publicUrl, now } = this.parts;
+    const { redis, seal, contracts, now } = this;
+    const { publicUrl } = this.settings;
     const issuedAt = now();
     const expiresAt = issuedAt + NONCE_LIFE_SECONDS;
     const iso = (seconds: number): string => new Date(seconds * 1000).toISOString();
@@ -115,7 +121,7 @@ export class SignIn {
     }
     const key = keyOf(nonce, request);
     if (!(await this.#isSigned(owner, message, proof, key))) throw refused();
-    const { redis, seal, now } = this.parts;
+    const { redis, seal, now } = this;
     const sealed = await redisCall('wallet_nonce', redis.get(key));
     const stored = sealed === null ? undefined : seal.open(key, sealed);
     // The message is ours, and says itself until when: who can write to Redis cannot bring it back.
@@ -133,21 +139,22 @@ export class SignIn {
   signerOf(signed: SignedMessage): Address {
     const { owner, message, proof } = readSigned(signed);
     if (typeof proof !== 'string') throw refused();
-    if (this.parts.recoverSigner(hashMessage(message), proof) !== owner) throw refused();
+    if (this.recoverSigner(hashMessage(message), proof) !== owner) throw refused();
     return owner;
   }
 
   /** By the owner's key, else by its passkey or contract: asked about messages that are open, and nothing else. */
   async #isSigned(owner: Address, message: string, proof: Proof, key: string): Promise<boolean> {
-    const { recoverSigner, contracts, passkeys, redis } = this.parts;
+    const { recoverSigner, contracts, passkeys, redis } = this;
     const digest = hashMessage(message);
     if (typeof proof === 'string' && recoverSigner(digest, proof) === owner) return true;
-    if ((typeof proof === 'string' ? contracts : passkeys) === undefined) return false;
+    const isAsked = typeof proof === 'string' ? contracts !== undefined : passkeys.isOn;
+    if (!isAsked) return false;
     if ((await redisCall('wallet_nonce', redis.exists(key))) === 0) return false;
     const isSigned =
       typeof proof === 'string'
         ? contracts?.isSignedBy(owner, digest, proof)
-        : passkeys?.isSignedBy(owner, message, proof.assertion);
+        : passkeys.isSignedBy(owner, message, proof.assertion);
     return (await isSigned) === true;
   }
 }

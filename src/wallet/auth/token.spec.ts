@@ -8,10 +8,12 @@ const NOW = 1_800_000_000;
 const mint = (secret = 'secret', issuer = 'https://a.example', now = NOW, previous?: string) =>
   new TokenIssuer(
     {
-      current: new Secret(secret),
-      previous: previous === undefined ? undefined : new Secret(previous),
+      tokenSecret: {
+        current: new Secret(secret),
+        previous: previous === undefined ? undefined : new Secret(previous),
+      },
+      publicUrl: issuer,
     },
-    issuer,
     () => now,
   );
 

@@ -1,10 +1,12 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Address, getAddress } from 'viem';
 import { z } from 'zod';
 import type { Secret } from '../../platform/config/secret.js';
-import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 
 /** JWT (RFC 7519), signed with HMAC SHA-256; no other algorithm is ever read. */
 const HEADER = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT' })).toString('base64url');
@@ -33,11 +35,12 @@ interface TokenClaims {
 }
 
 /** Makes and reads bearer tokens. What was revoked is not known here. */
+@Injectable()
 export class TokenIssuer {
   constructor(
-    private readonly secret: RotatingSecret,
-    private readonly issuer: string,
-    private readonly now: () => number,
+    @Inject(WALLET_SETTINGS)
+    private readonly settings: Pick<WalletConfig, 'tokenSecret' | 'publicUrl'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   issue(
@@ -56,7 +59,7 @@ export class TokenIssuer {
       expiresAt: issuedAt + lifeSeconds,
     };
     const payload: z.input<typeof Claims> = {
-      iss: this.issuer,
+      iss: this.settings.publicUrl,
       aud: 'wallet',
       sub: getAddress(owner),
       role,
@@ -65,7 +68,7 @@ export class TokenIssuer {
       exp: claims.expiresAt,
     };
     const body = Buffer.from(JSON.stringify(payload)).toString('base64url');
-    const mac = macOf(this.secret.current, body).toString('base64url');
+    const mac = macOf(this.settings.tokenSecret.current, body).toString('base64url');
     return { token: `${HEADER}.${body}.${mac}`, claims };
   }
 
@@ -73,7 +76,7 @@ export class TokenIssuer {
   read(token: string): TokenClaims {
     const [header, body = '', mac = '', ...rest] = token.slice(0, TOKEN_MAX_CHARACTERS).split('.');
     const given = Buffer.from(mac, 'base64url');
-    const { current, previous } = this.secret;
+    const { current, previous } = this.settings.tokenSecret;
     const secrets = previous === undefined ? [current] : [current, previous];
     const isSigned = secrets.some((secret) => {
       const expected = macOf(secret, body);
@@ -82,7 +85,7 @@ export class TokenIssuer {
     if (header !== HEADER || rest.length > 0 || !isSigned) throw invalidToken();
     const claims = Claims.safeParse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')));
     const owner = readAddress(claims.data?.sub);
-    if (!claims.success || owner === undefined || claims.data.iss !== this.issuer) {
+    if (!claims.success || owner === undefined || claims.data.iss !== this.settings.publicUrl) {
       throw invalidToken();
     }
     const { role, jti, iat, exp } = claims.data;

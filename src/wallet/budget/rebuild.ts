@@ -1,19 +1,23 @@
 import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript, type ScriptArgument } from '../../platform/redis/redis-scripts.js';
-import type { RulesSeal } from '../accounts/rules-seal.js';
+import { RulesSeal } from '../accounts/rules-seal.js';
 import { usedText } from '../asks/ask.js';
 import { RESTORE_ANSWERS } from '../asks/ask-scripts.js';
 import { lifeOf } from '../asks/ask-store.js';
-import type { Journal } from '../audit/journal.js';
+import { Journal } from '../audit/journal.js';
 import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
-import type { IssuedTokens } from '../auth/issued-tokens.js';
-import type { PasskeyBook } from '../passkeys/passkey-book.js';
+import { IssuedTokens } from '../auth/issued-tokens.js';
+import { PasskeyBook } from '../passkeys/passkey-book.js';
 import { chargeCountOf } from '../pay/intent.js';
 import { type Policy, readPolicy } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
 import { askOfIntentKey, intentKey, revokedTokenKey } from '../wallet-keys.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 import { NAME_GENERATION, RESTORE, UNLOCK } from './budget-scripts.js';
 import { StoredSpending, writeDue } from './due.js';
 import { termsOf } from './spending-store.js';
@@ -36,26 +40,23 @@ interface RestoredIntent {
   readonly at: number;
 }
 
-interface RestorerParts {
-  readonly redis: Redis;
-  readonly journal: Pick<Journal, 'state'>;
-  readonly rules: RulesSeal;
-  readonly tokens: IssuedTokens;
-  readonly passkeys: PasskeyBook;
-  /** How long finished intents are kept. */
-  readonly retentionSeconds: number;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
-
 /**
  * Keeps Redis and journal together. A wallet that Redis does not know under its present generation is
  * locked; restoring adds what the journal has and unlocks it.
  */
+@Injectable()
 export class WalletRestorer {
   #running: Promise<JournalState> | undefined;
 
-  constructor(private readonly parts: RestorerParts) {}
+  constructor(
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
+    private readonly journal: Journal,
+    private readonly rules: RulesSeal,
+    private readonly tokens: IssuedTokens,
+    private readonly passkeys: PasskeyBook,
+    private readonly config: AppConfig,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /**
    * Restores every wallet of the journal. Calls that come while it runs share it.
@@ -78,7 +79,7 @@ export class WalletRestorer {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       // Named before the journal is read: a loss while reading is seen by every step after it.
       const generation = await this.#generation();
-      const state = await this.parts.journal.state();
+      const state = await this.journal.state();
       if (await this.#restore(generation, state)) return state;
     }
     throw new Error('Redis lost its content again and again while wallets were restored');
@@ -86,13 +87,13 @@ export class WalletRestorer {
 
   async #generation(): Promise<string> {
     const fresh = randomBytes(12).toString('base64url');
-    return String(await runScript(this.parts.redis, NAME_GENERATION, [fresh]));
+    return String(await runScript(this.redis, NAME_GENERATION, [fresh]));
   }
 
   async #restore(generation: string, state: JournalState): Promise<boolean> {
     const { wallets, revoked } = state;
-    const { redis, tokens, passkeys } = this.parts;
-    const now = this.parts.now();
+    const { redis, tokens, passkeys } = this;
+    const now = this.now();
     await passkeys.restore(state.passkeys, generation);
     for (const [token, until] of revoked) {
       if (until <= now) continue;
@@ -117,9 +118,9 @@ export class WalletRestorer {
     wallet: Address,
     record: WalletRecord,
   ): Promise<boolean> {
-    const now = this.parts.now();
+    const now = this.now();
     const charges = chargesOf(record, now - HORIZON_SECONDS);
-    const intents = intentsOf(record, now - this.parts.retentionSeconds);
+    const intents = intentsOf(record, now - this.config.retentionSeconds);
     for (let from = 0; from < Math.max(charges.length, intents.length); from += CHUNK) {
       const some = charges.slice(from, from + CHUNK);
       const args: ScriptArgument[] = [generation, wallet, some.length];
@@ -129,10 +130,10 @@ export class WalletRestorer {
         args.push(spending.id, termsOf(spending), spending.deadline, flag, due);
       }
       for (const { id, record: text, charged, at } of intents.slice(from, from + CHUNK)) {
-        const life = at + this.parts.retentionSeconds - now + 1;
+        const life = at + this.config.retentionSeconds - now + 1;
         args.push(intentKey(wallet, id), text, charged, life, id, at);
       }
-      if ((await runScript(this.parts.redis, RESTORE, args)) !== 1) return false;
+      if ((await runScript(this.redis, RESTORE, args)) !== 1) return false;
     }
     return true;
   }
@@ -143,7 +144,7 @@ export class WalletRestorer {
     wallet: Address,
     { answers, charges }: WalletRecord,
   ): Promise<boolean> {
-    const now = this.parts.now();
+    const now = this.now();
     const usedBy = new Map([...charges.values()].map(({ ask, id }) => [ask, id] as const));
     const all = [...answers.values()].filter(({ until }) => until > now);
     // The newest of an intent first: those before it do not come back beside it.
@@ -155,7 +156,7 @@ export class WalletRestorer {
         const text = spending === undefined ? intent.record : usedText(intent.record, spending);
         args.push(id, askOfIntentKey(wallet, intent.id), text, until, lifeOf(until, now));
       }
-      if ((await runScript(this.parts.redis, RESTORE_ANSWERS, args)) !== 1) return false;
+      if ((await runScript(this.redis, RESTORE_ANSWERS, args)) !== 1) return false;
     }
     return true;
   }
@@ -166,9 +167,9 @@ export class WalletRestorer {
     policy: Policy,
     notBefore: number,
   ): Promise<boolean> {
-    const rules = this.parts.rules.seal(wallet, policy);
+    const rules = this.rules.seal(wallet, policy);
     const args = [generation, wallet, policy.revision, rules, notBefore];
-    return (await runScript(this.parts.redis, UNLOCK, args)) === 1;
+    return (await runScript(this.redis, UNLOCK, args)) === 1;
   }
 }
 

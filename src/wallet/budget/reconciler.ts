@@ -1,13 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
-import type { Journal } from '../audit/journal.js';
+import { Journal } from '../audit/journal.js';
 import { dueKey } from '../wallet-keys.js';
-import type { WalletObserver } from '../wallet-observer.js';
+import { WalletObserver } from '../wallet-observer.js';
+import {
+  type UpkeepFailed,
+  WALLET_CLOCK,
+  WALLET_UPKEEP_FAILED,
+  type WalletClock,
+} from '../wallet-tokens.js';
 import { type Due, readDue, writeDue } from './due.js';
 import { isUsedNow, readFinalUse } from './final-use.js';
-import type { SpendingStore } from './spending-store.js';
+import { SpendingStore } from './spending-store.js';
 import { useTransaction } from './use-transaction.js';
 
 const INTERVAL_MS = 5000;
@@ -26,26 +34,24 @@ export type Fate =
   /** Proven at a final block after its deadline. */
   | { readonly kind: 'unspent'; readonly block: bigint };
 
-export interface ReconcilerParts {
-  readonly redis: Redis;
-  readonly store: SpendingStore;
-  readonly chains: ChainRegistry;
-  readonly journal: Pick<Journal, 'append'>;
-  readonly observer: Pick<WalletObserver, 'counted'>;
-  /** Unix seconds. */
-  readonly now: () => number;
-  readonly onFailure: (error: unknown) => void;
-}
-
 /**
  * Looks up what became of spendings whose deadline has passed. A budget is given back only when a
  * final block later than the deadline shows the authorization unused: nothing can execute it then.
  */
+@Injectable()
 export class Reconciler {
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
 
-  constructor(private readonly parts: ReconcilerParts) {}
+  constructor(
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
+    private readonly store: SpendingStore,
+    private readonly chains: ChainRegistry,
+    private readonly journal: Journal,
+    @Inject(WalletObserver) private readonly observer: WalletObserver,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+    @Inject(WALLET_UPKEEP_FAILED) private readonly onFailure: UpkeepFailed,
+  ) {}
 
   start(): void {
     this.#timer = setInterval(() => void this.#tick(), INTERVAL_MS);
@@ -63,16 +69,16 @@ export class Reconciler {
     const { wallet, spending } = due;
     // The charge, not the authorization alone: it may have been charged again since.
     const { id, deadline } = spending;
-    const common = { at: this.parts.now(), wallet, spending: id, deadline };
+    const common = { at: this.now(), wallet, spending: id, deadline };
     if (fate.kind === 'spent') {
-      await this.parts.journal.append({ event: 'spent', ...common });
-      const isNews = await redisCall('wallet_due', this.parts.redis.zrem(dueKey(), writeDue(due)));
-      if (isNews === 1) this.parts.observer.counted({ step: 'spent', spending });
+      await this.journal.append({ event: 'spent', ...common });
+      const isNews = await redisCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
+      if (isNews === 1) this.observer.counted({ step: 'spent', spending });
     } else {
       const block = fate.block.toString();
-      await this.parts.journal.append({ event: 'released', ...common, block });
-      const isNews = await this.parts.store.release(due);
-      if (isNews) this.parts.observer.counted({ step: 'released', spending });
+      await this.journal.append({ event: 'released', ...common, block });
+      const isNews = await this.store.release(due);
+      if (isNews) this.observer.counted({ step: 'released', spending });
     }
     return fate;
   }
@@ -87,7 +93,7 @@ export class Reconciler {
     { wallet, spending }: Due,
     claimed: Hex | undefined,
   ): Promise<Hex | undefined> {
-    const chain = this.parts.chains.served(spending.chainId);
+    const chain = this.chains.served(spending.chainId);
     if (chain === undefined || spending.method === 'transaction') return undefined;
     const { method, asset, nonce, payTo, amount } = spending;
     return useTransaction(chain, { method, asset, payer: wallet, nonce, payTo, amount }, claimed);
@@ -95,7 +101,7 @@ export class Reconciler {
 
   /** What has been told once is not told again, however often somebody asks. */
   async #isDue(due: Due): Promise<boolean> {
-    const score = await redisCall('wallet_due', this.parts.redis.zscore(dueKey(), writeDue(due)));
+    const score = await redisCall('wallet_due', this.redis.zscore(dueKey(), writeDue(due)));
     return score !== null;
   }
 
@@ -103,43 +109,36 @@ export class Reconciler {
     if (this.#isRunning) return;
     this.#isRunning = true;
     try {
-      const now = this.parts.now();
+      const now = this.now();
       const latest = now - FINAL_AFTER_SECONDS;
-      const members = await this.parts.redis.zrangebyscore(
-        dueKey(),
-        '-inf',
-        latest,
-        'LIMIT',
-        0,
-        BATCH,
-      );
+      const members = await this.redis.zrangebyscore(dueKey(), '-inf', latest, 'LIMIT', 0, BATCH);
       for (const member of members) {
         const due = readDue(member);
         const { kind } = due === undefined ? { kind: 'forged' } : await this.look(due);
         if (kind === 'open' || kind === 'seen')
-          await this.parts.redis.zadd(dueKey(), 'XX', now + AGAIN_SECONDS, member);
-        if (kind === 'forged') await this.parts.redis.zrem(dueKey(), member);
+          await this.redis.zadd(dueKey(), 'XX', now + AGAIN_SECONDS, member);
+        if (kind === 'forged') await this.redis.zrem(dueKey(), member);
       }
     } catch (error) {
-      this.parts.onFailure(error);
+      this.onFailure(error);
     } finally {
       this.#isRunning = false;
     }
   }
 
   async #fateOf({ wallet, spending }: Due): Promise<Fate> {
-    const chain = this.parts.chains.served(spending.chainId);
+    const chain = this.chains.served(spending.chainId);
     if (chain === undefined || spending.method === 'transaction') return { kind: 'open' };
     const { method, asset, nonce, payTo, amount, deadline } = spending;
     const ref = { method, asset, payer: wallet, nonce, payTo, amount };
     const found = await readFinalUse(chain.views(), ref);
     if (found.kind === 'disputed') {
-      this.parts.onFailure(new Error('endpoints contradict each other about a final block'));
+      this.onFailure(new Error('endpoints contradict each other about a final block'));
     }
     if (found.kind !== 'known') return { kind: 'open' };
     if (found.isUsed) return { kind: 'spent' };
     // By our own clock, too: the time of a block is what nodes say it is.
-    const isOver = found.block.timestamp > deadline && this.parts.now() > deadline;
+    const isOver = found.block.timestamp > deadline && this.now() > deadline;
     if (isOver) return { kind: 'unspent', block: found.block.number };
     return { kind: (await isUsedNow(chain.views(), ref)) ? 'seen' : 'open' };
   }

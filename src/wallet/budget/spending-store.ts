@@ -1,5 +1,7 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import {
   redisCall,
   runScript,
@@ -70,8 +72,9 @@ export interface SpentQuestion {
  *
  * @throws RedisUnavailableError from every method when Redis does not answer.
  */
+@Injectable()
 export class SpendingStore {
-  constructor(private readonly redis: Redis) {}
+  constructor(@Inject(WALLET_REDIS) private readonly redis: Redis) {}
 
   /** Charges every budget at once, or none. */
   async reserve(one: Reservation): Promise<ReserveResult> {

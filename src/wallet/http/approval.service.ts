@@ -1,13 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Address, formatUnits } from 'viem';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { DeviceCodes } from '../auth/device-codes.js';
 import { assertSince, Sessions } from '../auth/sessions.js';
 import { readSigned, type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
 import { assetName, firstPolicy, type Policy } from '../rules/policy.js';
-import { WalletError } from '../wallet-error.js';
 import { codeKey } from '../wallet-keys.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
 /** An owner lets an agent in, by signing a message that names the code and the rules. */
 @Injectable()
@@ -17,7 +17,7 @@ export class ApprovalService {
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
     private readonly directory: WalletDirectory,
-    private readonly config: AppConfig,
+    @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
   ) {}
 
   /** An agent asks to be let in. `deviceCode` is its secret; the link has the user code alone. */
@@ -27,7 +27,7 @@ export class ApprovalService {
     readonly url: string;
   }> {
     const { deviceCode, userCode } = await this.codes.create();
-    const url = `${this.config.wallet?.publicUrl ?? ''}/wallet/approve?code=${userCode}`;
+    const url = `${this.settings.publicUrl}/wallet/approve?code=${userCode}`;
     return { deviceCode, userCode, url };
   }
 
@@ -77,12 +77,11 @@ export class ApprovalService {
 
   /** In words, of the owner's wallet, or what a new one starts with: asking makes none. */
   async rulesOf(owner: Address): Promise<string> {
-    const { wallet: config } = this.config;
-    if (config === undefined) throw new WalletError('unavailable', 'The wallet is off.');
+    const { settings } = this;
     const wallet = await this.directory.find(owner);
     const policy =
-      wallet === undefined ? firstPolicy(config) : await this.directory.policyOf(owner, wallet);
-    return describe(policy, config.assets);
+      wallet === undefined ? firstPolicy(settings) : await this.directory.policyOf(owner, wallet);
+    return describe(policy, settings.assets);
   }
 }
 

@@ -1,19 +1,25 @@
-import type { WalletDirectory } from '../accounts/wallet-directory.js';
-import type { WalletStore } from '../accounts/wallet-store.js';
-import type { Journal } from '../audit/journal.js';
-import type { RedisLock } from '../redis-lock.js';
-import { type DecimalsOf, type Policy, policyText, readPolicy } from '../rules/policy.js';
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { WalletStore } from '../accounts/wallet-store.js';
+import { Journal } from '../audit/journal.js';
+import { RedisLock } from '../redis-lock.js';
+import { type Policy, policyText, readPolicy } from '../rules/policy.js';
+import { unitOf } from '../rules/unit.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 
 /** Changes of rules: asked for, set, and in force once the journal has that. */
+@Injectable()
 export class PolicyService {
   constructor(
     private readonly directory: WalletDirectory,
     private readonly book: WalletStore,
     private readonly journal: Journal,
     private readonly locks: RedisLock,
-    private readonly deployment: { readonly now: () => number; readonly decimalsOf: DecimalsOf },
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'assets'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /**
@@ -22,7 +28,11 @@ export class PolicyService {
    */
   replace(session: Session, sent: unknown): Promise<void> {
     return this.#change(session, ({ revision }) => {
-      const read = readPolicy(sent, revision + 1, this.deployment.decimalsOf);
+      const read = readPolicy(
+        sent,
+        revision + 1,
+        (asset) => unitOf(this.settings.assets, asset).decimals,
+      );
       const basis = (sent as { readonly revision?: number } | null)?.revision ?? revision;
       if (read.ok && basis !== revision) {
         throw new WalletError(
@@ -50,7 +60,7 @@ export class PolicyService {
       const policy = next(await this.directory.policyOf(owner, wallet));
       await this.journal.append({
         event: 'policy_set',
-        at: this.deployment.now(),
+        at: this.now(),
         owner,
         wallet: wallet.address,
         revision: policy.revision,

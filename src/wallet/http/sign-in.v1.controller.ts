@@ -1,8 +1,8 @@
-import { Controller, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
+import { Controller, HttpCode, Inject, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
 import type { Request } from 'express';
 import { type Address } from 'viem';
 import { z } from 'zod';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { AnonymousRoom } from '../anonymous-room.js';
 import { Sessions } from '../auth/sessions.js';
@@ -10,6 +10,7 @@ import { LEGACY_MESSAGE, SIGNATURE_MAX_BYTES, SignIn } from '../auth/sign-in.js'
 import { Assertion } from '../passkeys/passkey.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
 import { WalletBody } from './wallet-body.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
@@ -46,7 +47,7 @@ export class SignInV1Controller {
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
     private readonly room: AnonymousRoom,
-    private readonly config: AppConfig,
+    @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
   ) {}
 
   @Post('login/nonce')
@@ -66,7 +67,7 @@ export class SignInV1Controller {
       const { owner, askedAt } = await this.signIn.accept(signed, OWNER_STATEMENT);
       return { token: await this.sessions.issue(owner, 'owner', { by: 'nonce', askedAt }) };
     }
-    if (this.config.wallet?.hasLegacyLogin !== true) {
+    if (!this.settings.hasLegacyLogin) {
       throw new WalletError(
         'unauthorized',
         'The constant login message is off here. Sign a message from POST /v1/login/nonce.',

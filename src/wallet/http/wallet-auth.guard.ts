@@ -3,11 +3,12 @@ import {
   type CanActivate,
   createParamDecorator,
   type ExecutionContext,
+  Inject,
   Injectable,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -16,6 +17,7 @@ import { Bearers } from '../oauth/access-tokens.js';
 import { challengeOf, scopesOffered } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
 const MINUTE_SECONDS = 60;
 
@@ -43,7 +45,7 @@ export class WalletAuthGuard implements CanActivate {
     private readonly bearers: Bearers,
     private readonly limiter: RateLimiter,
     private readonly directory: WalletDirectory,
-    private readonly config: AppConfig,
+    @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
   ) {}
 
   /** @throws WalletError */
@@ -75,15 +77,15 @@ export class WalletAuthGuard implements CanActivate {
 
   /** The bearer of a token of either kind; whoever has none is told where to get one. */
   async #resource(request: Request): Promise<Session> {
-    const { wallet } = this.config;
-    if (wallet?.hasOAuth !== true) return this.#session(request);
+    const { settings } = this;
+    if (!settings.hasOAuth) return this.#session(request);
     const { authorization } = request.headers;
     try {
       return await this.#session(request, (given) => this.bearers.any(given, request.ip));
     } catch (error) {
       if (!(error instanceof WalletError) || error.code !== 'unauthorized') throw error;
       const problem = authorization === undefined ? undefined : 'invalid_token';
-      const challenge = challengeOf(wallet.publicUrl, scopesOffered(wallet), problem);
+      const challenge = challengeOf(settings.publicUrl, scopesOffered(settings), problem);
       throw new WalletError('unauthorized', error.message, { challenge });
     }
   }
@@ -127,7 +129,7 @@ export class WalletAuthGuard implements CanActivate {
   }
 
   async #count(caller: string): Promise<void> {
-    const perMinute = this.config.wallet?.requestsPerMinute ?? 1;
+    const perMinute = this.settings.requestsPerMinute;
     const rate = { requests: perMinute, seconds: MINUTE_SECONDS, burst: perMinute };
     const { isAllowed, retryAfterSeconds } = await this.limiter.take(caller, rate);
     if (isAllowed) return;
@@ -136,7 +138,7 @@ export class WalletAuthGuard implements CanActivate {
 
   #isAdminKey(given: string): boolean {
     const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-    const keys = this.config.wallet?.adminKeys ?? [];
+    const keys = this.settings.adminKeys;
     return keys.some((key) => timingSafeEqual(digest(key.reveal()), digest(given)));
   }
 }

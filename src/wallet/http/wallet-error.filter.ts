@@ -1,11 +1,12 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
 import type { Response } from 'express';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { STATUS_OF_CODE, statusOf } from '../../platform/http/error-status.js';
 import { sendJson } from '../../platform/http/json.js';
 import { FacilitatorError } from '../../protocol/errors.js';
 import { refusalOf } from '../tools/refusal.js';
 import { WalletError, type WalletErrorCode } from '../wallet-error.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
 /** Every code of the wallet is in the one table. */
 const STATUS: Readonly<Record<WalletErrorCode, number>> = STATUS_OF_CODE;
@@ -13,7 +14,7 @@ const STATUS: Readonly<Record<WalletErrorCode, number>> = STATUS_OF_CODE;
 /** Answers of the wallet's routes that are not data. Whatever it does not know the others handle. */
 @Catch(FacilitatorError)
 export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
-  constructor(private readonly config: AppConfig) {}
+  constructor(@Inject(WALLET_SETTINGS) private readonly settings: WalletConfig) {}
 
   catch(error: FacilitatorError, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<Response>();
@@ -29,6 +30,6 @@ export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
     if (challenge !== undefined || status === 401) {
       response.setHeader('WWW-Authenticate', challenge ?? 'Bearer');
     }
-    sendJson(response, status, refusalOf(error, this.config.wallet?.publicUrl ?? ''));
+    sendJson(response, status, refusalOf(error, this.settings.publicUrl));
   }
 }

@@ -30,24 +30,20 @@ interface HubRow {
   readonly at: string;
 }
 
-interface HubClientParts {
-  readonly signer: HubSigner;
-  /** Without a slash at its end. */
-  readonly url: string;
-  /** Of one request, milliseconds. */
-  readonly timeoutMs: number;
-}
-
 /**
  * Asks the hub that the operator has named, in the name of a wallet. Its address may be a private one; nothing that
  * agents say changes more of a URL than its query.
  */
 export class HubClient {
-  constructor(private readonly parts: HubClientParts) {}
+  constructor(
+    private readonly signer: HubSigner,
+    private readonly url: string,
+    private readonly timeoutMs: number,
+  ) {}
 
   /** Where a link of the wallet is used. @param path - such as `/api/shared`. */
   addressOf(path: string, link: string): string {
-    return `${this.parts.url}${path}?link=${link}`;
+    return `${this.url}${path}?link=${link}`;
   }
 
   /**
@@ -147,9 +143,9 @@ export class HubClient {
     maxBytes: number,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
-    const authorization = await this.parts.signer.request(session, request);
+    const authorization = await this.signer.request(session, request);
     const { method, path } = request;
-    return this.#fetch(`${this.parts.url}${path}`, Math.max(maxBytes, LIST_MAX_BYTES), {
+    return this.#fetch(`${this.url}${path}`, Math.max(maxBytes, LIST_MAX_BYTES), {
       method,
       headers: { ...headers, authorization },
     });
@@ -160,7 +156,7 @@ export class HubClient {
     let response: Response;
     try {
       // What has a signal of its own takes as long as that lets it.
-      const timeoutMs = request.signal ? STREAM_MAX_MS : this.parts.timeoutMs;
+      const timeoutMs = request.signal ? STREAM_MAX_MS : this.timeoutMs;
       response = await boundedFetch(timeoutMs, maxBytes)(url, request);
     } catch (error) {
       throw new WalletError(

@@ -37,19 +37,19 @@ describe('links that ended with their tokens', () => {
     zrem: (_: string, member: string) => Promise.resolve(noted.delete(member) ? 1 : 0),
   };
   const ending = (): LinkEnding =>
-    new LinkEnding({
-      redis: redis as unknown as Redis,
-      client: {
+    new LinkEnding(
+      redis as unknown as Redis,
+      {
         takeBack: ({ wallet }, path, { family = 'all' }, isEnding) => {
           told.push(`${wallet.address === WALLET.address} ${path} ${family} ${isEnding}`);
           const refusal = refusals.shift();
           return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);
         },
       },
-      directory: { find: (owner) => Promise.resolve(owner === OWNER ? WALLET : undefined) },
-      now: () => now,
-      onFailure: (error) => failures.push(error),
-    });
+      { find: (owner) => Promise.resolve(owner === OWNER ? WALLET : undefined) },
+      () => now,
+      (error) => failures.push(error),
+    );
   const note = (): void => {
     ending().note(redis as unknown as ChainableCommander, OWNER, FAMILY);
   };

@@ -19,15 +19,6 @@ const PATIENCE_MS = 3000;
 /** Where links are used, and taken back. */
 export const LINK_PATHS = ['/api/shared', '/api/incoming'] as const;
 
-export interface LinkEndingParts {
-  readonly redis: Redis;
-  readonly client: Pick<HubClient, 'takeBack'>;
-  readonly directory: Pick<WalletDirectory, 'find'>;
-  /** Unix seconds. */
-  readonly now: () => number;
-  readonly onFailure: (error: unknown) => void;
-}
-
 /**
  * Tells the hub which links ended with their tokens. What it has to be told is noted in the step that ends the
  * tokens, and stays noted until the hub has said that it knows.
@@ -36,7 +27,13 @@ export class LinkEnding {
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
 
-  constructor(private readonly parts: LinkEndingParts) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly client: Pick<HubClient, 'takeBack'>,
+    private readonly directory: Pick<WalletDirectory, 'find'>,
+    private readonly now: () => number,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
 
   start(): void {
     this.#timer = setInterval(() => void this.#tick(), INTERVAL_MS);
@@ -49,7 +46,7 @@ export class LinkEnding {
 
   /** Adds to the step that ends their tokens. */
   note(step: ChainableCommander, owner: Address, family: Hex): void {
-    const now = this.parts.now();
+    const now = this.now();
     step.zadd(endedLinksKey(), now, memberOf(owner, family, now));
   }
 
@@ -61,7 +58,7 @@ export class LinkEnding {
   async #tick(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    const { redis, now } = this.parts;
+    const { redis, now } = this;
     const key = endedLinksKey();
     try {
       const due = redis.zrangebyscore(key, '-inf', now(), 'LIMIT', 0, BATCH);
@@ -72,7 +69,7 @@ export class LinkEnding {
         await redisCall('wallet_links', redis.zrem(key, member));
       }
     } catch (error) {
-      this.parts.onFailure(error);
+      this.onFailure(error);
     } finally {
       this.#isRunning = false;
     }
@@ -81,8 +78,8 @@ export class LinkEnding {
   async #tell(member: string): Promise<void> {
     const [ownerText, family = '', notedAt = '0'] = member.split(' ');
     const owner = readAddress(ownerText);
-    const isOver = Number(notedAt) + LINK_LIFETIME_MAX_SECONDS < this.parts.now();
-    const wallet = owner && (await this.parts.directory.find(owner));
+    const isOver = Number(notedAt) + LINK_LIFETIME_MAX_SECONDS < this.now();
+    const wallet = owner && (await this.directory.find(owner));
     if (owner === undefined || wallet === undefined || isOver) return;
     const session: Session = {
       owner,
@@ -94,11 +91,11 @@ export class LinkEnding {
     };
     for (const path of LINK_PATHS) {
       try {
-        await this.parts.client.takeBack(session, path, { family }, true);
+        await this.client.takeBack(session, path, { family }, true);
       } catch (error) {
         if (!isRefused(error, 'forbidden', 'not_found')) throw error;
         // It remembers as much of this wallet as it does: all are taken back in place of some.
-        await this.parts.client.takeBack(session, path, {}, true).catch((failure: unknown) => {
+        await this.client.takeBack(session, path, {}, true).catch((failure: unknown) => {
           // A public hub has no share links, and refuses that, too.
           if (!isRefused(failure, 'forbidden')) throw failure;
         });

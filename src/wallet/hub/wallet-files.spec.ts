@@ -25,13 +25,8 @@ describe('links that are all taken back', () => {
         return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);
       },
     };
-    const files = new WalletFiles({
-      client: client as HubClient,
-      signer: Object.create(null) as HubSigner,
-      messageMaxBytes: 1,
-    });
-    const answer = await files
-      .of(SESSION)
+    const hub = { client: client as HubClient, signer: Object.create(null) as HubSigner };
+    const answer = await new WalletFiles(hub, 1, SESSION)
       .unshare({ link: 'all' })
       .catch((error: unknown) => error);
     return { asked, answer };

@@ -19,8 +19,7 @@ import type {
   FileUploadOutput,
 } from '../tools/file-shapes.js';
 import { WalletError } from '../wallet-error.js';
-import type { HubClient } from './hub-client.js';
-import type { HubSigner } from './hub-signer.js';
+import type { WalletHub } from './wallet-hub.js';
 
 /** Where links are used, and taken back. */
 const SHARED = '/api/shared';
@@ -28,26 +27,12 @@ const INCOMING = '/api/incoming';
 /** Of a link that is used at once. */
 const OWN_UPLOAD_SECONDS = 120;
 
-interface WalletFilesParts {
-  readonly client: HubClient;
-  readonly signer: HubSigner;
-  /** Of a file that is given inside a message. */
-  readonly messageMaxBytes: number;
-}
-
-/** Gives every session the files of its wallet. */
-export class WalletFiles {
-  constructor(private readonly parts: WalletFilesParts) {}
-
-  of(session: Session): FileTools {
-    return new SessionFiles(this.parts, session);
-  }
-}
-
 /** The files of one session's wallet. */
-class SessionFiles implements FileTools {
+export class WalletFiles implements FileTools {
+  /** @param messageMaxBytes - of a file that is given inside a message. */
   constructor(
-    private readonly parts: WalletFilesParts,
+    private readonly hub: Pick<WalletHub, 'client' | 'signer'>,
+    private readonly messageMaxBytes: number,
     private readonly session: Session,
   ) {}
 
@@ -58,7 +43,7 @@ class SessionFiles implements FileTools {
     encoding,
     contentType = '',
   }: z.infer<typeof FilePutInput>): Promise<z.infer<typeof FilePutOutput>> {
-    const { signer, client } = this.parts;
+    const { signer, client } = this.hub;
     const bytes = encoding === 'utf8' ? Buffer.from(content, 'utf8') : bytesOf(content);
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const { text } = await signer.upload(this.session, {
@@ -75,7 +60,7 @@ class SessionFiles implements FileTools {
     contentType = '',
     ...asked
   }: z.infer<typeof FileUploadInput>): Promise<z.infer<typeof FileUploadOutput>> {
-    const { signer, client } = this.parts;
+    const { signer, client } = this.hub;
     const { text, until } = await signer.upload(this.session, { ...asked, contentType });
     return {
       url: client.addressOf(INCOMING, text),
@@ -87,8 +72,8 @@ class SessionFiles implements FileTools {
   }
 
   async get({ name }: z.infer<typeof FileNameInput>): Promise<z.infer<typeof FileGetOutput>> {
-    const { client, messageMaxBytes } = this.parts;
-    const { bytes, ...file } = await client.read(this.session, name, messageMaxBytes);
+    const { client } = this.hub;
+    const { bytes, ...file } = await client.read(this.session, name, this.messageMaxBytes);
     const common = { name, ...file };
     if (bytes.length < file.size) {
       return { ...common, message: 'It is too large for a message: hub_share makes a link to it.' };
@@ -107,7 +92,7 @@ class SessionFiles implements FileTools {
     offset,
     limit,
   }: z.infer<typeof FileListInput>): Promise<z.infer<typeof FileListOutput>> {
-    const files = await this.parts.client.list(this.session, offset, limit);
+    const files = await this.hub.client.list(this.session, offset, limit);
     const nextOffset = files.length < limit ? undefined : offset + limit;
     return { files: [...files], ...(nextOffset !== undefined && { nextOffset }) };
   }
@@ -118,7 +103,7 @@ class SessionFiles implements FileTools {
     once,
     newest,
   }: z.infer<typeof FileShareInput>): Promise<z.infer<typeof FileShareOutput>> {
-    const { client, signer } = this.parts;
+    const { client, signer } = this.hub;
     const { size, sha256 } = await client.look(this.session, name);
     const content = newest ? {} : { sha256 };
     const link = await signer.share(this.session, { name, seconds, once, ...content });
@@ -129,7 +114,7 @@ class SessionFiles implements FileTools {
   async unshare({
     link: given,
   }: z.infer<typeof FileUnshareInput>): Promise<z.infer<typeof FileUnshareOutput>> {
-    const { client } = this.parts;
+    const { client } = this.hub;
     if (given === 'all') {
       try {
         await client.takeBack(this.session, SHARED, {});
@@ -150,7 +135,7 @@ class SessionFiles implements FileTools {
   }
 
   async remove({ name }: z.infer<typeof FileNameInput>): Promise<z.infer<typeof FileDeleteOutput>> {
-    await this.parts.client.remove(this.session, name);
+    await this.hub.client.remove(this.session, name);
     return { name, isDeleted: true };
   }
 }

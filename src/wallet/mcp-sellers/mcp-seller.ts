@@ -1,8 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { VERSION } from '../../platform/config/version.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { FetchAnswer, FetchRequest, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { type JsonObject, readOptionalObject } from '../../protocol/payment/wire-values.js';
-import type { WalletFetch } from '../pay/wallet-fetch.js';
+import { WalletFetch } from '../pay/wallet-fetch.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { readMessage } from './message-stream.js';
 import { toolAnswer } from './tool-answer.js';
 
@@ -47,10 +50,11 @@ interface Dialect {
  * Calls tools of MCP servers that nobody here trusts. Each call has a connection of its own kind: nothing is kept from
  * one to the next, no request of the server's is answered, no redirect is followed, and a call is sent once.
  */
+@Injectable()
 export class McpSeller {
   constructor(
-    private readonly fetcher: Pick<WalletFetch, 'open' | 'fetch'>,
-    private readonly maxBytes: number,
+    private readonly fetcher: WalletFetch,
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'fetchMaxBytes'>,
   ) {}
 
   /**
@@ -117,10 +121,12 @@ export class McpSeller {
     signal: AbortSignal,
   ): Promise<Pick<OpenAnswer, 'status' | 'headers'> & { readonly answer: JsonObject | undefined }> {
     const sent = await this.#send(request, message, headers, signal);
-    const answer = await readMessage(sent, message.id, this.maxBytes).catch((error: unknown) => {
-      if (error instanceof WalletError) throw error;
-      throw new WalletError('fetch_failed', 'The MCP server broke off, or took too long.');
-    });
+    const answer = await readMessage(sent, message.id, this.settings.fetchMaxBytes).catch(
+      (error: unknown) => {
+        if (error instanceof WalletError) throw error;
+        throw new WalletError('fetch_failed', 'The MCP server broke off, or took too long.');
+      },
+    );
     return { status: sent.status, headers: sent.headers, answer };
   }
 

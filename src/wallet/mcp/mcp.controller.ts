@@ -1,8 +1,9 @@
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { type AuthInfo, createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
+import { type NodeMcpRequestHandler, toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import {
   All,
   Controller,
+  Inject,
   MethodNotAllowedException,
   NotAcceptableException,
   Req,
@@ -12,24 +13,18 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import { challengeOf, scopesNeeded } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
-import type { WalletTools } from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { acceptedForm, acceptHeaderOf, contentTypeOf, inAcceptedForm } from './accepted-form.js';
 import { McpSiteGuard } from './mcp-site.guard.js';
 import { walletServer } from './wallet-server.js';
-
-/** What a request is answered from. */
-interface Served {
-  readonly tools: WalletTools;
-  readonly mayReadFiles: boolean;
-}
 
 /**
  * The wallet for agents, over the streamable HTTP of MCP in both its generations. It keeps nothing
@@ -40,29 +35,10 @@ interface Served {
 @UseGuards(McpSiteGuard, WalletAuthGuard)
 @WalletAccess('resource')
 export class McpController {
-  readonly #served = new WeakMap<AuthInfo, Served>();
-  readonly #handler = createMcpHandler(({ authInfo }) => this.#serverFor(authInfo), {
-    legacy: 'stateless',
-    // There is no change to wait for, and a stream would outlive the process that is asked to end.
-    maxSubscriptions: 0,
-    // What clients did wrong: they are told, too.
-    onerror: (err) => {
-      this.logger.debug({ err }, 'MCP request refused');
-    },
-  });
-  readonly #serve = toNodeHandler(
-    { fetch: inAcceptedForm(this.#handler.fetch) },
-    {
-      onerror: (err) => {
-        this.logger.error({ err }, 'MCP request failed');
-      },
-    },
-  );
-
   constructor(
     private readonly bodies: WalletBody,
     private readonly walletTools: WalletToolsService,
-    private readonly config: AppConfig,
+    @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
     private readonly logger: PinoLogger,
   ) {}
 
@@ -114,38 +90,45 @@ export class McpController {
       throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');
     }
     this.#assertScope(session, body);
-    const auth = authInfoOf(session);
     // Where files are not let in by scope, they are not resources either.
-    const mayReadFiles = session.scopes?.has('hub') !== false;
-    this.#served.set(auth, { tools: this.walletTools.of(session), mayReadFiles });
-    await this.#serve(Object.assign(request, { auth }), response, body);
+    await this.#serverOf(session, session.scopes?.has('hub') !== false)(request, response, body);
+  }
+
+  /** Of one request: who asks is in what answers it. */
+  #serverOf(session: Session, mayReadFiles: boolean): NodeMcpRequestHandler {
+    const tools = this.walletTools.of(session);
+    const refusing = {
+      publicUrl: this.settings.publicUrl,
+      onFailure: (err: unknown): void => {
+        this.logger.error({ err }, 'tool failed');
+      },
+    };
+    const { fetch } = createMcpHandler(() => walletServer(tools, refusing, mayReadFiles), {
+      legacy: 'stateless',
+      // There is no change to wait for, and a stream would outlive the process that is asked to end.
+      maxSubscriptions: 0,
+      // What clients did wrong: they are told, too.
+      onerror: (err) => {
+        this.logger.debug({ err }, 'MCP request refused');
+      },
+    });
+    return toNodeHandler(
+      { fetch: inAcceptedForm(fetch) },
+      {
+        onerror: (err) => {
+          this.logger.error({ err }, 'MCP request failed');
+        },
+      },
+    );
   }
 
   /** @throws WalletError whose challenge leads a client to asking its owner for more. */
   #assertScope({ scopes }: Session, message: unknown): void {
     const missing = scopesNeeded(message).filter((one) => scopes?.has(one) === false);
     if (missing.length === 0) return;
-    const publicUrl = this.config.wallet?.publicUrl ?? '';
+    const { publicUrl } = this.settings;
     const why = `The owner has not given the scope ${missing.join(' ')} for this.`;
     const challenge = challengeOf(publicUrl, missing, 'insufficient_scope');
     throw new WalletError('forbidden', why, { challenge });
   }
-
-  #serverFor(authInfo: AuthInfo | undefined): McpServer {
-    const served = authInfo && this.#served.get(authInfo);
-    if (served === undefined)
-      throw new TypeError('a request comes with the session it was let in by');
-    const refusing = {
-      publicUrl: this.config.wallet?.publicUrl ?? '',
-      onFailure: (err: unknown): void => {
-        this.logger.error({ err }, 'tool failed');
-      },
-    };
-    return walletServer(served.tools, refusing, served.mayReadFiles);
-  }
-}
-
-/** What the protocol's library passes on: the token's id, never the token. */
-function authInfoOf({ owner, tokenId, expiresAt, scopes = new Set() }: Session): AuthInfo {
-  return { token: tokenId, clientId: owner, scopes: [...scopes], expiresAt };
 }

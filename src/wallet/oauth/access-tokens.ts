@@ -1,29 +1,35 @@
-import type { Sessions } from '../auth/sessions.js';
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { Sessions } from '../auth/sessions.js';
 import { invalidToken } from '../auth/token.js';
 import type { Session } from '../session.js';
-import type { GrantBook } from './grant-book.js';
-import type { OAuthRecords } from './oauth-records.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
+import { GrantBook } from './grant-book.js';
+import { resourceOf } from './oauth-names.js';
+import { OAuthRecords } from './oauth-records.js';
 
 /** As `oidc-provider` makes them: 256 bits. Tokens of the wallet itself have dots. */
 const ACCESS_TOKEN = /^Bearer ([\w-]{43})$/i;
 
 /** What a client of OAuth shows to the one resource there is. */
+@Injectable()
 export class AccessTokens {
   constructor(
     private readonly records: OAuthRecords,
     private readonly grants: GrantBook,
     private readonly sessions: Sessions,
-    private readonly deployment: { readonly resource: string; readonly now: () => number },
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /** @throws WalletError `unauthorized`. */
   async of(authorization: string | undefined): Promise<Session> {
     const token = ACCESS_TOKEN.exec(authorization ?? '')?.[1] ?? '';
     const found = await this.records.find('AccessToken', token);
-    const { resource, now } = this.deployment;
-    if (found?.kind !== 'AccessToken' || found.aud !== resource) throw invalidToken();
+    if (found?.kind !== 'AccessToken' || found.aud !== resourceOf(this.settings.publicUrl))
+      throw invalidToken();
     const { exp = 0, grantId = '', accountId, clientId, scope = '' } = found;
-    if (exp <= now()) throw invalidToken();
+    if (exp <= this.now()) throw invalidToken();
     // What the owner gave and has not taken back.
     const grant = await this.grants.find(grantId);
     if (grant === undefined || grant.owner !== accountId || grant.clientId !== clientId) {
@@ -36,6 +42,7 @@ export class AccessTokens {
 }
 
 /** Whoever bears a token, of either kind. */
+@Injectable()
 export class Bearers {
   constructor(
     private readonly sessions: Sessions,

@@ -1,5 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import type Provider from 'oidc-provider';
 import type {
   Account,
@@ -11,20 +13,22 @@ import type {
   KoaContextWithOIDC,
 } from 'oidc-provider';
 import type { Address } from 'viem';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
 import { siteGroup } from '../../platform/rate-limit/address-group.js';
-import { type AnonymousRoom, ANSWER_CHARACTERS, type NoRoom } from '../anonymous-room.js';
-import type { Sessions } from '../auth/sessions.js';
+import { AnonymousRoom, ANSWER_CHARACTERS, type NoRoom } from '../anonymous-room.js';
+import { Sessions } from '../auth/sessions.js';
 import { KeyRing } from '../seal/key-ring.js';
 import { WalletError } from '../wallet-error.js';
-import type { ClientDocuments } from './client-documents.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
+import { ClientDocuments } from './client-documents.js';
 import { keepKnown, problemOf } from './client-metadata.js';
-import type { GrantBook } from './grant-book.js';
-import type { GrantEnding } from './grant-ending.js';
-import { keepBounded, useOurNames, withOurNames } from './named-requests.js';
-import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, type Scope } from './oauth-names.js';
-import type { OAuthRecords } from './oauth-records.js';
-import type { RegisteredClients } from './registered-clients.js';
+import { GrantBook } from './grant-book.js';
+import { GrantEnding } from './grant-ending.js';
+import { keepBounded, type Names, useOurNames, withOurNames } from './named-requests.js';
+import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, scopesOffered } from './oauth-names.js';
+import { OAuthRecords } from './oauth-records.js';
+import { RegisteredClients } from './registered-clients.js';
 
 const DAY_SECONDS = 86_400;
 /** Until the owner has to sign again. */
@@ -43,20 +47,23 @@ const REGISTRATION_RETRY_SECONDS = 60;
 
 type Errors = typeof ErrorsOfProvider;
 
-export interface ServerParts {
-  readonly publicUrl: string;
-  readonly sealSecret: RotatingSecret;
-  readonly tokenTtlSeconds: number;
-  /** What clients may ask for. */
-  readonly scopes: readonly Scope[];
-  readonly records: OAuthRecords;
-  readonly clients: RegisteredClients;
-  readonly grants: GrantBook;
-  readonly ending: GrantEnding;
-  readonly documents: ClientDocuments;
-  readonly room: AnonymousRoom;
-  readonly sessions: Sessions;
-  readonly onFailure: (error: unknown) => void;
+/** The token of `Provider` of `oidc-provider`. */
+export const AUTHORIZATION_SERVER = Symbol('AUTHORIZATION_SERVER');
+
+/** What the authorization server asks. */
+@Injectable()
+export class ServerParts {
+  constructor(
+    readonly records: OAuthRecords,
+    readonly clients: RegisteredClients,
+    readonly grants: GrantBook,
+    readonly ending: GrantEnding,
+    readonly documents: ClientDocuments,
+    readonly room: AnonymousRoom,
+    readonly sessions: Sessions,
+    @Inject(WALLET_SETTINGS) readonly settings: WalletConfig,
+    readonly logger: PinoLogger,
+  ) {}
 }
 
 /**
@@ -68,15 +75,19 @@ export interface ServerParts {
  */
 export async function startAuthorizationServer(parts: ServerParts): Promise<Provider> {
   const { default: Server, errors } = await import('oidc-provider');
-  const server = new Server(parts.publicUrl, configurationOf(parts, Server, errors));
+  const { publicUrl } = parts.settings;
+  const server = new Server(publicUrl, configurationOf(parts, Server, errors));
   // What stands before us is told by the settings, not by headers: see the controller, which writes them.
   server.proxy = true;
-  server.use(ourNames(parts));
+  server.use(ourNames({ publicUrl, scopes: scopesOffered(parts.settings) }));
+  const onFailure = (err: unknown): void => {
+    parts.logger.error({ err }, 'the authorization server failed');
+  };
   server.on('server_error', (_, error) => {
-    parts.onFailure(error);
+    onFailure(error);
   });
   // Else koa writes what went wrong to standard error, with all that hangs on it.
-  (server as EventEmitter).on('error', parts.onFailure);
+  (server as EventEmitter).on('error', onFailure);
   return server;
 }
 
@@ -85,7 +96,8 @@ function configurationOf(
   Server: typeof Provider,
   errors: Errors,
 ): Configuration {
-  const { publicUrl, sealSecret, tokenTtlSeconds, scopes } = parts;
+  const { publicUrl, sealSecret, tokenTtlSeconds } = parts.settings;
+  const scopes = scopesOffered(parts.settings);
   const resource = resourceOf(publicUrl);
   const scope = scopes.join(' ');
   const accessSeconds = Math.min(HOUR_SECONDS, tokenTtlSeconds);
@@ -309,9 +321,7 @@ async function findAccount(
  * refusal at the resource named (RFC 6749, section 3.3): clients that connect again leave it out. The owner
  * reads and signs what it comes to.
  */
-function ourNames(
-  names: Pick<ServerParts, 'publicUrl' | 'scopes'>,
-): Parameters<Provider['use']>[0] {
+function ourNames(names: Names): Parameters<Provider['use']>[0] {
   return async (ctx, next) => {
     if (ctx.path === OAUTH_PATHS.authorization) {
       const parameters = new URLSearchParams(ctx.querystring);

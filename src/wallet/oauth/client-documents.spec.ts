@@ -8,7 +8,7 @@ const HERE = '203.0.113.9';
 describe('documents that name clients', () => {
   let server: Server;
   let url: string;
-  const documents = new ClientDocuments(new Set(['127.0.0.1']));
+  const documents = new ClientDocuments({ oauthFetchAllow: new Set(['127.0.0.1']) });
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -24,7 +24,7 @@ describe('documents that name clients', () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   afterAll(async () => {
-    await documents.close();
+    await documents.onModuleDestroy();
     server.close();
     server.closeAllConnections();
   });
@@ -46,11 +46,11 @@ describe('documents that name clients', () => {
   });
 
   it('are not fetched from inside', async () => {
-    const guarded = new ClientDocuments(new Set());
+    const guarded = new ClientDocuments({ oauthFetchAllow: new Set() });
     for (const inside of [`${url}/client`, 'https://169.254.169.254/x', 'https://[::1]/x']) {
       await expect(guarded.fetch(inside, HERE)).rejects.toThrow(/not public/);
     }
-    await guarded.close();
+    await guarded.onModuleDestroy();
   });
 
   it('are not fetched in any number at a time', async () => {

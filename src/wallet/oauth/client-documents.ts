@@ -1,5 +1,8 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { FetchError, SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { keepKnownFields } from './client-metadata.js';
 
 /** As much as the library reads of one (draft-ietf-oauth-client-id-metadata-document, section 6.6). */
@@ -16,13 +19,15 @@ const NETWORK_FETCHES_MAX = 2;
  * addresses alone and those on a list of its own, which is not the one that agents have. No redirects,
  * little, and soon.
  */
-export class ClientDocuments {
+@Injectable()
+export class ClientDocuments implements OnModuleDestroy {
   readonly #safe: SafeFetch;
   readonly #byNetwork = new Map<string, number>();
   #running = 0;
 
-  /** @param allow - `WALLET_OAUTH_FETCH_ALLOW`. */
-  constructor(allow: ReadonlySet<string>) {
+  constructor(
+    @Inject(WALLET_SETTINGS) { oauthFetchAllow: allow }: Pick<WalletConfig, 'oauthFetchAllow'>,
+  ) {
     this.#safe = new SafeFetch({
       userAgent: 'x402-wallet',
       allow,
@@ -54,7 +59,7 @@ export class ClientDocuments {
     }
   }
 
-  close(): Promise<void> {
+  onModuleDestroy(): Promise<void> {
     return this.#safe.close();
   }
 

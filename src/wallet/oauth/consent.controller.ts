@@ -13,15 +13,16 @@ import {
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { z } from 'zod';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { StaticFile } from '../../platform/http/static-file.js';
 import { addressOf, SignedBody } from '../http/sign-in.v1.controller.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
+import { AUTHORIZATION_SERVER } from './authorization-server.js';
 import { type ConsentRequest, ConsentService, type ConsentVisit } from './consent.service.js';
 import { bindTo } from './oauth.controller.js';
-import { AUTHORIZATION_SERVER } from './oauth-tokens.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -44,9 +45,9 @@ export class ConsentController {
     @Inject(AUTHORIZATION_SERVER) private readonly server: Provider,
     private readonly consents: ConsentService,
     private readonly bodies: WalletBody,
-    { wallet }: AppConfig,
+    @Inject(WALLET_SETTINGS) { publicUrl }: WalletConfig,
   ) {
-    this.#publicUrl = new URL(wallet?.publicUrl ?? '');
+    this.#publicUrl = new URL(publicUrl);
   }
 
   @Get('page.js')

@@ -1,24 +1,20 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
 import type { Address } from 'viem';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
-import type { Sessions } from '../auth/sessions.js';
-import {
-  readSigned,
-  type SignedMessage,
-  type SignIn,
-  type SignInMessage,
-} from '../auth/sign-in.js';
-import type { ApprovalService } from '../http/approval.service.js';
+import { Sessions } from '../auth/sessions.js';
+import { readSigned, type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
+import { ApprovalService } from '../http/approval.service.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
-import type { WalletClock } from '../wallet-tokens.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import { GRANT_SECONDS } from './authorization-server.js';
 import { shownHost, shownName } from './client-metadata.js';
-import type { GrantBook } from './grant-book.js';
+import { GrantBook } from './grant-book.js';
 import { resourceOf, type Scope, SCOPE_NAMES, SCOPES } from './oauth-names.js';
-import type { RegisteredClients } from './registered-clients.js';
+import { RegisteredClients } from './registered-clients.js';
 
 /** What a client asks an owner for. */
 export interface ConsentRequest {
@@ -44,19 +40,18 @@ export interface ConsentVisit {
   readonly response: Response;
 }
 
-export interface ConsentParts {
-  readonly signIn: SignIn;
-  readonly sessions: Sessions;
-  readonly approvals: ApprovalService;
-  readonly grants: GrantBook;
-  readonly clients: RegisteredClients;
-  readonly wallet: WalletConfig;
-  readonly now: WalletClock;
-}
-
 /** The owner says yes by signing a message that names the client, where its answer goes and the rules. */
+@Injectable()
 export class ConsentService {
-  constructor(private readonly parts: ConsentParts) {}
+  constructor(
+    private readonly signIn: SignIn,
+    private readonly sessions: Sessions,
+    private readonly approvals: ApprovalService,
+    private readonly grants: GrantBook,
+    private readonly clients: RegisteredClients,
+    @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /** @throws WalletError `not_found` for what is over, and for another browser's request alike. */
   async requestOf(visit: ConsentVisit): Promise<ConsentRequest> {
@@ -68,25 +63,25 @@ export class ConsentService {
     owner: Address,
   ): Promise<SignInMessage & { readonly rules: string }> {
     const asked = await this.requestOf(visit);
-    const rules = await this.parts.approvals.rulesOf(owner);
+    const rules = await this.approvals.rulesOf(owner);
     const statement = statementOf(visit.uid, asked, rules);
-    return { ...(await this.parts.signIn.challenge(owner, statement, placeOf(visit))), rules };
+    return { ...(await this.signIn.challenge(owner, statement, placeOf(visit))), rules };
   }
 
   /** @returns where the browser goes on to. */
   async approve(visit: ConsentVisit, signed: SignedMessage): Promise<string> {
     const { server, request, response } = visit;
-    const { sessions, grants, clients, wallet, now } = this.parts;
+    const { sessions, grants, clients, now } = this;
     const interaction = await openRequest(visit);
     const asked = await describe(server, interaction);
     const { owner } = readSigned(signed);
     // Rules that changed since make another statement, which nobody has signed.
-    const statement = statementOf(visit.uid, asked, await this.parts.approvals.rulesOf(owner));
-    const { askedAt } = await this.parts.signIn.accept(signed, statement, placeOf(visit));
+    const statement = statementOf(visit.uid, asked, await this.approvals.rulesOf(owner));
+    const { askedAt } = await this.signIn.accept(signed, statement, placeOf(visit));
     await sessions.prepare(owner, request.ip);
     const grant = new server.Grant({ accountId: owner, clientId: asked.client.id });
     const scopes = asked.scopes.map(({ name }) => name);
-    grant.addResourceScope(resourceOf(wallet.publicUrl), scopes.join(' '));
+    grant.addResourceScope(resourceOf(this.settings.publicUrl), scopes.join(' '));
     // Said twice, for the library asks for each scope it knows of whether it was answered.
     grant.addOIDCScope(scopes.join(' '));
     const at = now();

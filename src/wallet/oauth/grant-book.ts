@@ -1,10 +1,13 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { grantKey, grantsOfKey, tagOf } from '../wallet-keys.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
 /** Of one owner. More clients than a person has; each is let in by a signature. */
 const GRANTS_MAX = 50;
@@ -48,11 +51,12 @@ return 1`,
 );
 
 /** The grants of all owners. Gone with Redis: clients sign in again then. */
+@Injectable()
 export class GrantBook {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
-    private readonly now: () => number,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /** @throws WalletError `conflict` where the owner has too many. */

@@ -1,9 +1,11 @@
-import type { WalletDirectory } from '../accounts/wallet-directory.js';
-import type { Sessions } from '../auth/sessions.js';
-import type { Grant, GrantBook } from './grant-book.js';
-import type { OAuthRecords } from './oauth-records.js';
+import { Injectable } from '@nestjs/common';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { Sessions } from '../auth/sessions.js';
+import { type Grant, GrantBook } from './grant-book.js';
+import { OAuthRecords } from './oauth-records.js';
 
 /** Ends grants: on the record first, so that a loss of Redis brings none of them back. */
+@Injectable()
 export class GrantEnding {
   constructor(
     private readonly grants: GrantBook,

@@ -1,7 +1,8 @@
-import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common';
-import { AppConfig } from '../../platform/config/app-config.js';
+import { Controller, Get, Inject, UseFilters, UseGuards } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import {
   CLIENT_AUTH_METHODS,
   OAUTH_PATHS,
@@ -21,9 +22,9 @@ export class OAuthMetadataController {
   readonly #publicUrl: string;
   readonly #scopes: readonly Scope[];
 
-  constructor({ wallet }: AppConfig) {
-    this.#publicUrl = wallet?.publicUrl ?? '';
-    this.#scopes = scopesOffered(wallet ?? { hub: undefined });
+  constructor(@Inject(WALLET_SETTINGS) settings: WalletConfig) {
+    this.#publicUrl = settings.publicUrl;
+    this.#scopes = scopesOffered(settings);
   }
 
   /** RFC 9728. Clients look below the path of the resource first. */

@@ -22,7 +22,7 @@ const AUTHORIZATION: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** What requests of clients may name at this authorization server. */
-interface Names {
+export interface Names {
   readonly publicUrl: string;
   readonly scopes: readonly Scope[];
 }

@@ -1,8 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { oauthRecordKey } from '../wallet-keys.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
 /** Larger than any request that was let in, which is bounded itself; nothing else is kept. */
 const RECORD_MAX_CHARACTERS = 32_768;
@@ -16,11 +19,12 @@ return 1`,
 );
 
 /** What the authorization server keeps of one kind: codes, tokens, requests that are being answered. */
+@Injectable()
 export class OAuthRecords {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
-    private readonly now: () => number,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /**

@@ -13,8 +13,8 @@ describe('what is passed to the library', () => {
       return Promise.resolve();
     },
   } as unknown as Provider;
-  const config = { wallet: { publicUrl: 'https://w.example' } };
-  const controller = new OAuthController(server, config as never);
+  const settings = { publicUrl: 'https://w.example' };
+  const controller = new OAuthController(server, settings as never);
 
   const pass = async (endpoint: Endpoint, path: string): Promise<string[]> => {
     passed.length = 0;

@@ -12,11 +12,12 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
-import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
+import { AUTHORIZATION_SERVER } from './authorization-server.js';
 import { OAUTH_PATHS } from './oauth-names.js';
-import { AUTHORIZATION_SERVER } from './oauth-tokens.js';
 
 /** The cookies of the library that would keep somebody signed in. */
 const SESSION_COOKIE = /^_session(\.legacy)?(\.sig)?=/;
@@ -40,9 +41,9 @@ export class OAuthController {
 
   constructor(
     @Inject(AUTHORIZATION_SERVER) private readonly server: Provider,
-    { wallet }: AppConfig,
+    @Inject(WALLET_SETTINGS) { publicUrl }: WalletConfig,
   ) {
-    this.#publicUrl = new URL(wallet?.publicUrl ?? '');
+    this.#publicUrl = new URL(publicUrl);
   }
 
   /** A browser comes with a request of a client; comes back after the owner has answered it. */

@@ -1,7 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import {
   clientsOfNetworkKey,
   clientsOfOwnerKey,
@@ -11,6 +13,7 @@ import {
   waitingClientsKey,
   waitingClientsOfKey,
 } from '../wallet-keys.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
 /** Of those that no owner has let in, whoever registered them. */
 const WAITING_MAX = 10_000;
@@ -143,11 +146,12 @@ return 1`,
 type Registration = 'added' | 'network_full' | 'full';
 
 /** Clients that registered themselves (RFC 7591). Anybody may, so they are few, small and forgotten. */
+@Injectable()
 export class RegisteredClients {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
-    private readonly now: () => number,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /** @param network - where the registration came from. */

@@ -1,9 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { PRELUDE } from '../budget/budget-scripts.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { generationKey, newPasskeyKey, passkeysKey, tagOf } from '../wallet-keys.js';
 import { StoredPasskey } from './passkey.js';
 
@@ -79,9 +81,10 @@ export interface KeptPasskey {
  * The passkeys of owners, in Redis. The journal has them, too, but for how often each was used. One that was made and
  * not used yet is here alone, and not for long: anybody can make them.
  */
+@Injectable()
 export class PasskeyBook {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
   ) {}
 

@@ -1,15 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { FacilitatorError } from '../../protocol/errors.js';
-import type { Journal } from '../audit/journal.js';
-import type { WalletRestorer } from '../budget/rebuild.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { Journal } from '../audit/journal.js';
+import { WalletRestorer } from '../budget/rebuild.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import { Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from './passkey.js';
-import type { KeptPasskey, PasskeyBook } from './passkey-book.js';
+import { type KeptPasskey, PasskeyBook } from './passkey-book.js';
 
 const REGISTRATION_SECONDS = 600;
 /** How long one that was made waits for its first use. */
@@ -17,29 +21,31 @@ const UNUSED_SECONDS = 3600;
 /** ES256: ECDSA on P-256 with SHA-256 (RFC 9053). Every platform has it. */
 const ES256 = -7;
 
-export interface PasskeyParts {
-  readonly redis: Redis;
-  readonly seal: RecordSeal;
-  readonly book: PasskeyBook;
-  readonly journal: Pick<Journal, 'append'>;
-  readonly restorer: Pick<WalletRestorer, 'restoreAll'>;
-  readonly publicUrl: string;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
-
 /**
  * Owners without a browser wallet: who owns is who has a passkey (WebAuthn) made for this site. What a key on secp256k1
  * would sign, a passkey signs as its challenge: the SHA-256 of the same message.
  *
  * The library is loaded where it is wanted, and nowhere else.
  */
+@Injectable()
 export class PasskeyOwners {
+  /** Whether owners may be passkeys. */
+  readonly isOn: boolean;
   readonly #rpId: string;
   readonly #origin: string;
 
-  constructor(private readonly parts: PasskeyParts) {
-    const { hostname, origin } = new URL(parts.publicUrl);
+  constructor(
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
+    private readonly seal: RecordSeal,
+    private readonly book: PasskeyBook,
+    @Inject(Journal) private readonly journal: Pick<Journal, 'append'>,
+    @Inject(WalletRestorer) private readonly restorer: Pick<WalletRestorer, 'restoreAll'>,
+    @Inject(WALLET_SETTINGS)
+    { publicUrl, hasPasskeys }: Pick<WalletConfig, 'publicUrl' | 'hasPasskeys'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {
+    const { hostname, origin } = new URL(publicUrl);
+    this.isOn = hasPasskeys;
     this.#rpId = hostname;
     this.#origin = origin;
   }
@@ -48,8 +54,8 @@ export class PasskeyOwners {
   async options(): Promise<Readonly<Record<string, unknown>>> {
     const challenge = randomBytes(32).toString('base64url');
     const key = registrationKey(challenge);
-    const record = this.parts.seal.seal(key, String(this.parts.now() + REGISTRATION_SECONDS));
-    const stored = this.parts.redis.set(key, record, 'EX', REGISTRATION_SECONDS);
+    const record = this.seal.seal(key, String(this.now() + REGISTRATION_SECONDS));
+    const stored = this.redis.set(key, record, 'EX', REGISTRATION_SECONDS);
     await redisCall('wallet_nonce', stored);
     return {
       challenge,
@@ -78,7 +84,7 @@ export class PasskeyOwners {
     const known = await this.#find(owner);
     const isOwn =
       known === undefined
-        ? await this.parts.book.propose(owner, passkey, UNUSED_SECONDS)
+        ? await this.book.propose(owner, passkey, UNUSED_SECONDS)
         : known.passkey.id === passkey.id;
     if (!isOwn) throw taken();
     return owner;
@@ -86,7 +92,7 @@ export class PasskeyOwners {
 
   /** The owner of a passkey that a browser has found. @throws WalletError `not_found`. */
   async ownerOf(credentialId: string): Promise<Address> {
-    const { book, restorer } = this.parts;
+    const { book, restorer } = this;
     const known = await book.ownerOf(credentialId);
     if (known !== undefined) return known;
     if (!(await book.isWhole())) await restorer.restoreAll();
@@ -100,7 +106,7 @@ export class PasskeyOwners {
     const read = Assertion.safeParse(given);
     if (!read.success) return false;
     const known = await this.#find(owner);
-    const passkey = known?.passkey ?? (await this.parts.book.proposed(owner, read.data.id));
+    const passkey = known?.passkey ?? (await this.book.proposed(owner, read.data.id));
     if (passkey?.id !== read.data.id) return false;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const { id, ...response } = read.data;
@@ -125,7 +131,7 @@ export class PasskeyOwners {
       });
       if (!verified) return false;
       if (known?.isJournaled !== true && !(await this.#keep(owner, passkey))) return false;
-      return await this.parts.book.count(owner, authenticationInfo.newCounter);
+      return await this.book.count(owner, authenticationInfo.newCounter);
     } catch (error) {
       // Whatever else it is, the library could not read what a stranger sent.
       if (error instanceof FacilitatorError) throw error;
@@ -140,7 +146,7 @@ export class PasskeyOwners {
    * @returns false where the credential is somebody else's by now; then the journal does not hear of it.
    */
   async #keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
-    const { journal, book, now } = this.parts;
+    const { journal, book, now } = this;
     if (!(await book.keep(owner, passkey))) return false;
     await journal.append({ event: 'passkey_added', at: now(), owner, passkey });
     await book.noteJournaled(owner);
@@ -148,7 +154,7 @@ export class PasskeyOwners {
   }
 
   async #find(owner: Address): Promise<KeptPasskey | undefined> {
-    const { book, restorer } = this.parts;
+    const { book, restorer } = this;
     const known = await book.of(owner);
     if (known !== undefined || (await book.isWhole())) return known;
     await restorer.restoreAll();
@@ -196,9 +202,9 @@ export class PasskeyOwners {
   async #takeChallenge(challenge: string): Promise<boolean> {
     if (!/^[\w-]{43}$/.test(challenge)) return false;
     const key = registrationKey(challenge);
-    const sealed = await redisCall('wallet_nonce', this.parts.redis.getdel(key));
-    const until = sealed === null ? undefined : this.parts.seal.open(key, sealed);
-    return until !== undefined && Number(until) > this.parts.now();
+    const sealed = await redisCall('wallet_nonce', this.redis.getdel(key));
+    const until = sealed === null ? undefined : this.seal.open(key, sealed);
+    return until !== undefined && Number(until) > this.now();
   }
 }
 

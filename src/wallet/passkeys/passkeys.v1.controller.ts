@@ -1,13 +1,4 @@
-import {
-  Controller,
-  Get,
-  HttpCode,
-  Inject,
-  Post,
-  Req,
-  UseFilters,
-  UseGuards,
-} from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { NewWallets } from '../accounts/new-wallets.js';
@@ -16,9 +7,8 @@ import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import { WalletError } from '../wallet-error.js';
-import { PASSKEY_OWNERS } from '../wallet-tokens.js';
 import { Attestation } from './passkey.js';
-import type { PasskeyOwners } from './passkey-owners.js';
+import { PasskeyOwners } from './passkey-owners.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -39,13 +29,13 @@ export class PasskeysV1Controller {
     private readonly bodies: WalletBody,
     private readonly room: AnonymousRoom,
     private readonly newWallets: NewWallets,
-    @Inject(PASSKEY_OWNERS) private readonly given: { readonly owners: PasskeyOwners | undefined },
+    private readonly owners: PasskeyOwners,
   ) {}
 
   /** Asked by pages, to show what there is. */
   @Get()
   state(): Answer {
-    return { isOn: this.given.owners !== undefined };
+    return { isOn: this.owners.isOn };
   }
 
   @Post('options')
@@ -76,8 +66,7 @@ export class PasskeysV1Controller {
   }
 
   get #owners(): PasskeyOwners {
-    const { owners } = this.given;
-    if (owners !== undefined) return owners;
+    if (this.owners.isOn) return this.owners;
     throw new WalletError('not_found', 'Passkeys are off here.');
   }
 }

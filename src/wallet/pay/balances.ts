@@ -1,5 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import { type Address, formatUnits } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { decodeUint } from '../../protocol/evm/call-results.js';
@@ -7,6 +8,7 @@ import { balanceOfCall } from '../../protocol/evm/calls.js';
 import { WalletError } from '../wallet-error.js';
 
 /** What a wallet owns, read from the chain. */
+@Injectable()
 export class Balances {
   constructor(private readonly chains: ChainRegistry) {}
 

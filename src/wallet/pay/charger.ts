@@ -1,8 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import { formatUnits, parseUnits } from 'viem';
+import { AppConfig } from '../../platform/config/app-config.js';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
 import type { Ask } from '../asks/ask.js';
-import type { Asking, WantedApproval } from '../asks/asking.js';
+import { Asking, type WantedApproval } from '../asks/asking.js';
 import { storedSpending } from '../budget/due.js';
 import type { ToolCall } from '../mcp-sellers/mcp-seller.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
@@ -12,16 +14,17 @@ import {
   type Approval,
   askRefusal,
   type Authorized,
-  type Authorizer,
+  Authorizer,
   type NeedsOwner,
 } from '../signing/authorizer.js';
 import { WalletError } from '../wallet-error.js';
-import type { Balances } from './balances.js';
+import { KNOWN_CONTRACTS, WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
+import { Balances } from './balances.js';
 import {
   type AcceptedOffer,
   chargeCountOf,
   type Intent,
-  type IntentStore,
+  IntentStore,
   methodOf,
   requestDigest,
   type StoredIntent,
@@ -74,20 +77,18 @@ interface NeededApproval {
   readonly waiting: Ask | undefined;
 }
 
-interface ChargerParts {
-  readonly known: KnownContracts;
-  readonly authorizer: Authorizer;
-  readonly intents: IntentStore;
-  readonly balances: Balances;
-  readonly asking: Asking;
-  readonly intentLifeSeconds: number;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
-
 /** Charges the budget for the payment of an intent, which is stored with it before it is signed. */
+@Injectable()
 export class Charger {
-  constructor(private readonly parts: ChargerParts) {}
+  constructor(
+    @Inject(KNOWN_CONTRACTS) private readonly known: KnownContracts,
+    private readonly authorizer: Authorizer,
+    private readonly intents: IntentStore,
+    private readonly balances: Balances,
+    private readonly asking: Asking,
+    private readonly config: AppConfig,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /**
    * Takes the first offer, in the seller's order, that the rules and the balance allow. One about which the
@@ -110,7 +111,7 @@ export class Charger {
     for (const offer of required.offers) {
       try {
         checkMaxAmount(offer, wanted.maxAmount);
-        await this.parts.balances.check(session.wallet.address, offer.token, offer.amount);
+        await this.balances.check(session.wallet.address, offer.token, offer.amount);
         const deal = this.#dealOf(session, wanted, required, offer);
         const result = await this.#chargeOffer(session, wanted, deal, replaces);
         if (result.kind !== 'needs_approval') return result;
@@ -122,7 +123,7 @@ export class Charger {
     }
     if (needed === undefined) throw reason;
     const { waiting, approval } = needed;
-    return { kind: 'asked', ask: waiting ?? (await this.parts.asking.ask(session, approval)) };
+    return { kind: 'asked', ask: waiting ?? (await this.asking.ask(session, approval)) };
   }
 
   /**
@@ -159,7 +160,7 @@ export class Charger {
     if (charged.kind !== 'needs_owner') return charged;
     const { rule, revision } = charged;
     const approval = { wanted, deal, rule, revision };
-    const standing = await this.parts.asking.answerTo(session, approval);
+    const standing = await this.asking.answerTo(session, approval);
     if (standing?.state === 'approved') {
       const ask = standing.ask.id;
       const placed = { replaces, approval: { ask, revision } };
@@ -182,7 +183,7 @@ export class Charger {
       payTo: offer.payTo,
       amount: offer.amount,
       validAfter: 0n,
-      deadline: BigInt(this.parts.now() + lifeSeconds),
+      deadline: BigInt(this.now() + lifeSeconds),
       nonce: BigInt(`0x${randomBytes(32).toString('hex')}`),
     });
     const { symbol, decimals } = token;
@@ -212,7 +213,7 @@ export class Charger {
       request: requestDigest(wanted),
       url,
       method: methodOf(wanted),
-      at: this.parts.now(),
+      at: this.now(),
       deal,
     };
     const stored = storedIntent(intent);
@@ -220,7 +221,7 @@ export class Charger {
       throw new WalletError('no_acceptable_offer', 'The offer is too large.');
     }
     const charged = chargeCountOf(replaces) + 1;
-    const record = this.parts.intents.textOf(session.wallet.address, intentId, stored, charged);
+    const record = this.intents.textOf(session.wallet.address, intentId, stored, charged);
     const placed = { record, replaces, approval };
     const authorized = await this.#authorize(session, wanted, deal, placed);
     if (authorized.kind === 'needs_owner') return authorized;
@@ -234,15 +235,15 @@ export class Charger {
     { approval, ...placed }: Placed,
   ): Promise<Authorized> {
     const { spending } = deal;
-    const token = this.parts.known.token(spending.chainId, spending.asset);
+    const token = this.known.token(spending.chainId, spending.asset);
     if (token === undefined) throw notServed();
-    return this.parts.authorizer.authorize(session, {
+    return this.authorizer.authorize(session, {
       signable: { kind: 'payment', spending, token },
       what: 'payment_pay',
       digest: createHash('sha256')
         .update(JSON.stringify(storedDeal(deal)))
         .digest('base64url'),
-      intent: { id: intentId, ...placed, lifeSeconds: this.parts.intentLifeSeconds },
+      intent: { id: intentId, ...placed, lifeSeconds: this.config.retentionSeconds },
       ...(approval !== undefined && { approval }),
     });
   }
@@ -256,7 +257,7 @@ export class Charger {
     if (authorized.kind !== 'intent_exists') {
       return { kind: 'charged', ...own, isSigned: isSignedAs(authorized) };
     }
-    const first = await this.parts.intents.read(session.wallet.address, intentId);
+    const first = await this.intents.read(session.wallet.address, intentId);
     if (first === undefined) {
       throw new WalletError('unavailable', 'Ask again with the same intent.');
     }

@@ -17,29 +17,23 @@ export interface SavedFile {
   readonly sha256: string;
 }
 
-interface FileSaverParts {
-  readonly client: HubClient;
-  readonly signer: HubSigner;
-  /** Of one file. */
-  readonly maxBytes: number;
-  /** Of saving one file, milliseconds. */
-  readonly timeoutMs: number;
-}
-
 /** Puts what a server sends into the hub as it comes: of a file of any size a few pieces are in memory. */
 export class FileSaver {
-  constructor(private readonly parts: FileSaverParts) {}
-
-  get timeoutMs(): number {
-    return this.parts.timeoutMs;
-  }
+  constructor(
+    private readonly client: HubClient,
+    private readonly signer: HubSigner,
+    /** Of one file. */
+    private readonly maxBytes: number,
+    /** Of saving one file. */
+    readonly timeoutMs: number,
+  ) {}
 
   /** Before anything is paid. @throws WalletError for what is larger than is saved. */
   assertSize({ size = 0 }: ExpectedFile): void {
-    if (size <= this.parts.maxBytes) return;
+    if (size <= this.maxBytes) return;
     throw new WalletError(
       'invalid_request',
-      `The file has ${size} bytes, and at most ${this.parts.maxBytes} are saved (WALLET_SAVE_MAX_BYTES).`,
+      `The file has ${size} bytes, and at most ${this.maxBytes} are saved (WALLET_SAVE_MAX_BYTES).`,
     );
   }
 
@@ -51,7 +45,7 @@ export class FileSaver {
     name: string,
     source: Omit<BodySource, 'maxBytes'>,
   ): Promise<SavedFile> {
-    const { client, signer, maxBytes, timeoutMs } = this.parts;
+    const { client, signer, maxBytes, timeoutMs } = this;
     const body = new ResumedBody({ ...source, maxBytes });
     this.assertSize({ size: body.size });
     const contentType = source.expected.contentType ?? typeOf(source.first);

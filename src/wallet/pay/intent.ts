@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
+import { AppConfig } from '../../platform/config/app-config.js';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { StoredSpending } from '../budget/due.js';
 import type { ToolCall } from '../mcp-sellers/mcp-seller.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { intentKey } from '../wallet-keys.js';
 
@@ -113,11 +116,12 @@ const WRITE_TRIES = 5;
  * Intents in Redis. The text begins with how often the intent was charged, so that a payment that was
  * over is told from the one that took its place; the rest is sealed, for URLs have secrets in them.
  */
+@Injectable()
 export class IntentStore {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
-    private readonly lifeSeconds: number,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'retentionSeconds'>,
   ) {}
 
   /** @throws WalletError `unavailable` for one that cannot be opened: it may have been paid. */
@@ -156,7 +160,7 @@ export class IntentStore {
   }
 
   async #swap(key: string, before: string, after: string): Promise<boolean> {
-    const args = [before, after, this.lifeSeconds];
+    const args = [before, after, this.config.retentionSeconds];
     return (await runKeyedScript(this.redis, SWAP_INTENT, [key], args)) === 1;
   }
 

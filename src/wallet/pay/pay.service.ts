@@ -1,54 +1,29 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { FetchAnswer, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
-import type { Asking } from '../asks/asking.js';
-import type { Journal } from '../audit/journal.js';
-import type { Reconciler } from '../budget/reconciler.js';
-import type { SpendingStore } from '../budget/spending-store.js';
-import type { McpSeller } from '../mcp-sellers/mcp-seller.js';
-import type { RedisLock } from '../redis-lock.js';
+import { RedisLock } from '../redis-lock.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
-import type { WalletObserver } from '../wallet-observer.js';
-import type { ChargedDeal, Charger, Purchase } from './charger.js';
-import type { SavedFile } from './file-saver.js';
+import { WalletObserver } from '../wallet-observer.js';
 import {
-  type Intent,
-  type IntentStore,
-  methodOf,
-  requestDigest,
-  type StoredRecord,
-} from './intent.js';
-import { IntentNotes } from './intent-notes.js';
+  KNOWN_CONTRACTS,
+  WALLET_CLOCK,
+  WALLET_SETTINGS,
+  type WalletClock,
+} from '../wallet-tokens.js';
+import { type ChargedDeal, Charger, type Purchase } from './charger.js';
+import type { SavedFile } from './file-saver.js';
+import { type Intent, IntentStore, methodOf, requestDigest, type StoredRecord } from './intent.js';
 import { noOffer, readPaymentRequired } from './offer.js';
 import { PaymentRecords } from './payment-records.js';
-import { type Presenter, receiptOf, resultOf } from './presenter.js';
-import { accessIn, brokenOff, type Saving, withoutBody } from './saving.js';
+import { Presenter, receiptOf, resultOf } from './presenter.js';
+import { accessIn, brokenOff, Saving, withoutBody } from './saving.js';
 import { askedView, type PaymentView, paymentView, viewOf } from './views.js';
-import type { WalletFetch } from './wallet-fetch.js';
 
 /** A payment that a seller calls settled is in a block: so long an endpoint may be behind. */
 const SHOWN_WITHIN_MS = 2000;
-
-interface PayParts {
-  readonly fetcher: WalletFetch;
-  readonly mcpSeller: McpSeller;
-  readonly known: KnownContracts;
-  readonly charger: Charger;
-  readonly presenter: Presenter;
-  readonly asking: Asking;
-  readonly saving: Saving;
-  readonly intents: IntentStore;
-  readonly store: SpendingStore;
-  readonly reconciler: Reconciler;
-  readonly locks: RedisLock;
-  readonly journal: Pick<Journal, 'append'>;
-  readonly observer: Pick<WalletObserver, 'bought'>;
-  readonly timeoutMs: number;
-  readonly publicUrl: string;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
 
 interface Answered {
   readonly answer: FetchAnswer;
@@ -60,18 +35,24 @@ interface Answered {
  * payment, whatever happens: it is stored with its nonce before it is signed, and every later attempt
  * presents that one, until the chain proves that it never will be executed.
  */
+@Injectable()
 export class PayService {
-  readonly #notes: IntentNotes;
-  readonly #records: PaymentRecords;
-
-  constructor(private readonly parts: PayParts) {
-    this.#notes = new IntentNotes(parts);
-    this.#records = new PaymentRecords(parts);
-  }
+  constructor(
+    @Inject(KNOWN_CONTRACTS) private readonly known: KnownContracts,
+    private readonly charger: Charger,
+    private readonly presenter: Presenter,
+    private readonly saving: Saving,
+    private readonly intents: IntentStore,
+    private readonly records: PaymentRecords,
+    private readonly locks: RedisLock,
+    @Inject(WalletObserver) private readonly observer: WalletObserver,
+    @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /** @throws WalletError; nothing was paid then, but for `outcome_unknown`. */
   async pay(session: Session, wanted: Purchase): Promise<PaymentView> {
-    const { observer } = this.parts;
+    const { observer } = this;
     try {
       const view = await this.#pay(session, wanted);
       observer.bought({ outcome: view.status });
@@ -82,18 +63,8 @@ export class PayService {
     }
   }
 
-  /** What became of an intent. Looks at the chain where that can tell more. */
-  status(session: Session, intentId: string): Promise<PaymentView> {
-    return this.#records.status(session, intentId);
-  }
-
-  /** The newest purchases, newest first, without their answers. */
-  history(session: Session, limit: number): Promise<PaymentView[]> {
-    return this.#records.history(session, limit);
-  }
-
   #pay(session: Session, wanted: Purchase): Promise<PaymentView> {
-    const { locks, intents, saving } = this.parts;
+    const { locks, intents, saving } = this;
     const { address } = session.wallet;
     saving.assertPossible(wanted);
     return locks.hold(`intent:${address}:${tagOf(wanted.intentId)}`, async () => {
@@ -109,16 +80,16 @@ export class PayService {
     const { address } = session.wallet;
     if (intent.request !== requestDigest(wanted)) throw usedForAnother();
     if (intent.state === 'paid') {
-      const view = await this.#records.shown(address, wanted.intentId, stored);
+      const view = await this.records.shown(address, wanted.intentId, stored);
       // Proven never to be executed, whatever the seller said: the intent may be paid for anew.
       if (view.status === 'not_paid') return this.#buy(session, wanted, record);
     }
     if (intent.state !== 'reserved') return this.#save(session, wanted, stored);
     const { deal } = intent;
     if (deal === undefined) return this.#buy(session, wanted, record);
-    const isOver = deal.spending.deadline <= this.parts.now();
+    const isOver = deal.spending.deadline <= this.now();
     if (isOver || intent.result !== undefined) {
-      const status = await this.#records.standingOf(address, intent, deal.spending);
+      const status = await this.records.standingOf(address, intent, deal.spending);
       // Proven never to be executed: the intent may be paid for anew.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
       if (status === 'paid_without_content' && wanted.save !== undefined) {
@@ -127,7 +98,7 @@ export class PayService {
           intent: { ...intent, ...paidFor(wanted.save) },
         });
       }
-      if (isOver || status === 'paid') return this.#records.shown(address, wanted.intentId, stored);
+      if (isOver || status === 'paid') return this.records.shown(address, wanted.intentId, stored);
     }
     return this.#tryAgain(session, wanted, stored, deal);
   }
@@ -141,13 +112,13 @@ export class PayService {
   ): Promise<PaymentView> {
     const { intent } = stored;
     try {
-      const charged = await this.parts.charger.chargeAgain(session, wanted, stored);
+      const charged = await this.charger.chargeAgain(session, wanted, stored);
       if (charged.kind === 'charged') return await this.#present(session, wanted, charged);
       return viewOf(wanted.intentId, charged.kind === 'exists' ? charged.intent : intent);
     } catch (error) {
       if (!(error instanceof WalletError) || error.code !== 'policy_violation') throw error;
       const { address } = session.wallet;
-      const status = await this.#records.standingOf(address, intent, spending);
+      const status = await this.records.standingOf(address, intent, spending);
       const view = paymentView(wanted.intentId, { ...intent, transaction: undefined }, status);
       return { ...view, message: `${view.message} ${error.message}` };
     }
@@ -155,36 +126,32 @@ export class PayService {
 
   /** @param replaces - the record of a payment that is over; empty for none. */
   async #buy(session: Session, wanted: Purchase, replaces: string): Promise<PaymentView> {
-    const { known, charger } = this.parts;
+    const { known, charger } = this;
     const { answer, file } = await this.#ask(session, wanted);
     if (answer.status !== 402) return this.#keepFree(session, wanted, { answer, file }, replaces);
     const required = readPaymentRequired(answer, known);
     if (required === undefined) throw noOffer(answer);
     const { url } = answer;
     if (wanted.save !== undefined) {
-      for (const { requirements } of required.offers) this.parts.saving.assertSize(requirements);
+      for (const { requirements } of required.offers) this.saving.assertSize(requirements);
     }
     const charged = await charger.charge(session, wanted, { ...required, url }, replaces);
     if (charged.kind === 'charged') return this.#present(session, wanted, charged);
     if (charged.kind === 'exists') return this.#goOn(session, wanted, charged);
     const standing = { ask: charged.ask, state: 'waiting' } as const;
-    return askedView(standing, this.parts.publicUrl, this.parts.now());
+    return askedView(standing, this.settings.publicUrl, this.now());
   }
 
   /** Without a payment. */
   async #ask(session: Session, wanted: Purchase): Promise<Answered> {
-    const { fetcher, mcpSeller, saving, timeoutMs } = this.parts;
-    if (wanted.save !== undefined) return saving.ask(session, wanted);
-    const { tool } = wanted;
-    const signal = AbortSignal.timeout(timeoutMs);
-    if (tool === undefined) return { answer: await fetcher.fetch(wanted, signal) };
-    return { answer: await mcpSeller.call(wanted, tool, undefined, signal) };
+    if (wanted.save !== undefined) return this.saving.ask(session, wanted);
+    return { answer: await this.presenter.ask(wanted) };
   }
 
   async #present(session: Session, wanted: Purchase, charged: ChargedDeal): Promise<PaymentView> {
     if (wanted.save !== undefined)
       return this.#presentToSave(session, wanted, charged, wanted.save);
-    const answer = await this.parts.presenter.present(session, wanted, charged);
+    const answer = await this.presenter.present(session, wanted, charged);
     return this.#presented(session, wanted, charged, answer);
   }
 
@@ -195,15 +162,15 @@ export class PayService {
     charged: ChargedDeal,
     { name }: NonNullable<Purchase['save']>,
   ): Promise<PaymentView> {
-    return this.parts.saving.during(async (signal) => {
-      const first = await this.parts.presenter.open(session, wanted, charged, signal);
+    return this.saving.during(async (signal) => {
+      const first = await this.presenter.open(session, wanted, charged, signal);
       if (first?.status !== 200) {
         const rest = await first?.start().catch(brokenOff);
         const answer = first && rest && { ...first, ...rest };
         return this.#presented(session, wanted, charged, answer);
       }
       const save = { name, access: accessIn(first) };
-      const intent = await this.#notes.answered(session.wallet.address, wanted.intentId, charged, {
+      const intent = await this.records.answered(session.wallet.address, wanted.intentId, charged, {
         answer: withoutBody(first),
         save,
       });
@@ -225,17 +192,17 @@ export class PayService {
     const isLost = state === 'paid' && result === undefined;
     const save = intent.save ?? (isLost ? wanted.save : undefined);
     if (deal === undefined || save === undefined || intent.save?.file !== undefined) {
-      return this.#records.shown(address, intentId, { intent, record });
+      return this.records.shown(address, intentId, { intent, record });
     }
-    const { saving } = this.parts;
+    const { saving } = this;
     try {
       const paid = { deal, access: intent.save?.access };
       const { size, sha256 } = await (how === undefined
         ? saving.during((signal) => saving.savePaid(session, wanted, paid, { signal }))
         : saving.savePaid(session, wanted, paid, how));
       const saved = { ...intent, save: { ...save, file: { size, sha256 } } };
-      await this.#notes.keep(address, intentId, saved, record);
-      return await this.#records.shown(
+      await this.records.keep(address, intentId, saved, record);
+      return await this.records.shown(
         address,
         intentId,
         { intent: saved, record },
@@ -261,16 +228,16 @@ export class PayService {
     const isSuccess = receiptOf(answer)?.['success'] === true;
     // A redirect is no answer, and the payment does not follow it.
     if (answer.status < 300) {
-      const paid = await this.#notes.answered(address, intentId, charged, { answer });
+      const paid = await this.records.answered(address, intentId, charged, { answer });
       const patienceMs = isSuccess ? SHOWN_WITHIN_MS : 0;
-      return this.#records.shown(address, intentId, { intent: paid, record }, patienceMs);
+      return this.records.shown(address, intentId, { intent: paid, record }, patienceMs);
     }
     // An error for which the seller says to have the money is all there will be, once the chain says so too.
     if (save === undefined && isSuccess) {
-      const claimed = await this.#notes.claimed(address, intentId, charged, answer);
-      return this.#records.shown(address, intentId, { intent: claimed, record });
+      const claimed = await this.records.claimed(address, intentId, charged, answer);
+      return this.records.shown(address, intentId, { intent: claimed, record });
     }
-    const status = await this.#records.standingOf(address, intent, charged.deal.spending);
+    const status = await this.records.standingOf(address, intent, charged.deal.spending);
     const { result = resultOf(answer) } = intent;
     return paymentView(intentId, { ...intent, result, transaction: undefined }, status);
   }
@@ -287,14 +254,14 @@ export class PayService {
       state: 'free',
       request: requestDigest(wanted),
       url,
-      at: this.parts.now(),
+      at: this.now(),
       method: methodOf(wanted),
       result: resultOf(answer),
       ...(file !== undefined && { save: { name: file.name, file } }),
     };
     // An error may be over by the next try.
     if (answer.status < 400) {
-      await this.#notes.keep(session.wallet.address, intentId, free, replaces);
+      await this.records.keep(session.wallet.address, intentId, free, replaces);
     }
     return viewOf(intentId, free);
   }

@@ -51,33 +51,33 @@ describe('a purchase that a seller has answered', () => {
     const kept: StoredIntent[] = [];
     const journal: JournalEvent[] = [];
     let asked = 0;
-    const records = new PaymentRecords({
-      intents: {
+    const records = new PaymentRecords(
+      {
         read: () => Promise.resolve(undefined),
         write: (_wallet, _id, intent) => {
           kept.push(intent);
           return Promise.resolve(true);
         },
       },
-      asking: { ofIntent: () => Promise.resolve(undefined) },
-      store: { history: () => Promise.resolve([]) },
-      reconciler: {
+      { ofIntent: () => Promise.resolve(undefined) },
+      { history: () => Promise.resolve([]) },
+      {
         look: () => {
           asked += 1;
           return Promise.resolve(fates[Math.min(asked, fates.length) - 1] ?? { kind: 'open' });
         },
         transactionOf: () => Promise.resolve(REAL),
       },
-      journal: {
+      {
         append: (event) => {
           if (isFull) return Promise.reject(new WalletStorageError('journal', 'the disk is full'));
           journal.push(event);
           return Promise.resolve();
         },
       },
-      publicUrl: '',
-      now: () => 0,
-    });
+      { publicUrl: '' },
+      () => 0,
+    );
     const shown = (intent: Intent, patienceMs = 0) =>
       records.shown(WALLET, 'i', { intent, record: '1/x' }, patienceMs);
     return { shown, kept, journal };

@@ -1,37 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address, Hex } from 'viem';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import { FacilitatorError } from '../../protocol/errors.js';
-import type { Asking } from '../asks/asking.js';
-import type { Journal } from '../audit/journal.js';
-import type { Reconciler } from '../budget/reconciler.js';
-import type { SpendingStore } from '../budget/spending-store.js';
+import { Asking } from '../asks/asking.js';
+import { Journal } from '../audit/journal.js';
+import { Reconciler } from '../budget/reconciler.js';
+import { SpendingStore } from '../budget/spending-store.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import { storedIntent } from './charger.js';
-import type { AcceptedOffer, Intent, IntentStore, StoredRecord } from './intent.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
+import { type ChargedDeal, storedIntent } from './charger.js';
+import { type AcceptedOffer, type Intent, IntentStore, type StoredRecord } from './intent.js';
+import { receiptOf, resultOf } from './presenter.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView, viewOf } from './views.js';
 
 const LOOK_AGAIN_MS = 250;
 
-interface PaymentRecordsParts {
-  readonly intents: Pick<IntentStore, 'read' | 'write'>;
-  readonly asking: Pick<Asking, 'ofIntent'>;
-  readonly store: Pick<SpendingStore, 'history'>;
-  readonly reconciler: Pick<Reconciler, 'look' | 'transactionOf'>;
-  readonly journal: Pick<Journal, 'append'>;
-  readonly publicUrl: string;
-  /** Unix seconds. */
-  readonly now: () => number;
-}
-
-/** Tells what became of purchases; pays nothing. */
+/** Notes and tells what became of purchases; pays nothing. */
+@Injectable()
 export class PaymentRecords {
-  constructor(private readonly parts: PaymentRecordsParts) {}
+  constructor(
+    @Inject(IntentStore) private readonly intents: Pick<IntentStore, 'read' | 'write'>,
+    @Inject(Asking) private readonly asking: Pick<Asking, 'ofIntent'>,
+    @Inject(SpendingStore) private readonly store: Pick<SpendingStore, 'history'>,
+    @Inject(Reconciler) private readonly reconciler: Pick<Reconciler, 'look' | 'transactionOf'>,
+    @Inject(Journal) private readonly journal: Pick<Journal, 'append'>,
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+  ) {}
 
   /** What became of an intent. Looks at the chain where that can tell more. */
   async status(session: Session, intentId: string): Promise<PaymentView> {
     const { address } = session.wallet;
-    const stored = await this.parts.intents.read(address, intentId);
+    const stored = await this.intents.read(address, intentId);
     if (stored === undefined) {
       const asked = await this.#askedView(session, intentId);
       if (asked !== undefined) return asked;
@@ -59,10 +62,10 @@ export class PaymentRecords {
       return viewOf(intentId, intent);
     const due = { wallet, spending: deal.spending };
     const until = performance.now() + patienceMs;
-    let fate = await this.parts.reconciler.look(due);
+    let fate = await this.reconciler.look(due);
     while (fate.kind === 'open' && performance.now() < until) {
       await sleep(LOOK_AGAIN_MS);
-      fate = await this.parts.reconciler.look(due);
+      fate = await this.reconciler.look(due);
     }
     if (fate.kind === 'unspent') return paymentView(intentId, intent, 'not_paid');
     const status = viewOf(intentId, intent).status;
@@ -71,7 +74,7 @@ export class PaymentRecords {
       return paymentView(intentId, intent, isAnswered ? 'presented' : status);
     }
     const claimed = intent.transaction as Hex | undefined;
-    const transaction = await this.parts.reconciler.transactionOf(due, claimed);
+    const transaction = await this.reconciler.transactionOf(due, claimed);
     const seen: Intent = { ...intent, transaction };
     if (state === 'paid' && fate.kind === 'spent') {
       await this.#keepProven(wallet, intentId, { intent: seen, record });
@@ -79,6 +82,40 @@ export class PaymentRecords {
     if (status === 'paid_not_saved') return paymentView(intentId, seen, status);
     const isAnswered = intent.result !== undefined || intent.save?.file !== undefined;
     return paymentView(intentId, seen, isAnswered ? 'paid' : 'paid_without_content');
+  }
+
+  /** That a seller has answered as if it were paid; whether it is, the chain says. @returns the intent, as it is now. */
+  async answered(
+    wallet: Address,
+    intentId: string,
+    { intent, record }: ChargedDeal,
+    { answer, save }: { readonly answer: FetchAnswer; readonly save?: Intent['save'] },
+  ): Promise<Intent> {
+    const paid: Intent = { ...withAnswer(intent, answer), state: 'paid', save };
+    try {
+      await this.keep(wallet, intentId, paid, record);
+    } catch (error) {
+      // It is presented and answered: what could not be noted must not keep the answer from the buyer.
+      if (!(error instanceof FacilitatorError)) throw error;
+    }
+    return paid;
+  }
+
+  /** An answer that says to be paid for, kept until the chain says so too. @returns the intent with it. */
+  async claimed(
+    wallet: Address,
+    intentId: string,
+    { intent, record }: ChargedDeal,
+    answer: FetchAnswer,
+  ): Promise<Intent> {
+    const claimed = withAnswer(intent, answer);
+    await this.keep(wallet, intentId, claimed, record);
+    return claimed;
+  }
+
+  /** @param replaces - the text it was read as. What another process has noted since stays. */
+  async keep(wallet: Address, intentId: string, intent: Intent, replaces: string): Promise<void> {
+    await this.intents.write(wallet, intentId, storedIntent(intent), replaces);
   }
 
   /** Where the journal cannot take it now, it is proven again when somebody asks the next time. */
@@ -91,9 +128,9 @@ export class PaymentRecords {
     if (deal === undefined) return;
     try {
       if (result !== undefined) {
-        await this.parts.journal.append({
+        await this.journal.append({
           event: 'paid',
-          at: this.parts.now(),
+          at: this.now(),
           wallet,
           intent: intentId,
           spending: deal.spending.id,
@@ -102,7 +139,7 @@ export class PaymentRecords {
         });
       }
       const proven = storedIntent({ ...intent, isProven: true });
-      await this.parts.intents.write(wallet, intentId, proven, record);
+      await this.intents.write(wallet, intentId, proven, record);
     } catch (error) {
       // It is paid: what could not be noted must not keep the answer from the buyer.
       if (!(error instanceof FacilitatorError)) throw error;
@@ -111,7 +148,7 @@ export class PaymentRecords {
 
   /** The newest purchases, newest first, without their answers. */
   async history({ wallet }: Session, limit: number): Promise<PaymentView[]> {
-    const { store, intents } = this.parts;
+    const { store, intents } = this;
     const ids = await store.history(wallet.address, limit);
     const stored = await Promise.all(
       ids.map((id) => intents.read(wallet.address, id).catch(leftOut)),
@@ -133,10 +170,9 @@ export class PaymentRecords {
 
   /** What the owner is asked for an intent, where nothing was charged for it since. */
   async #askedView(session: Session, intentId: string): Promise<PaymentView | undefined> {
-    const standing = await this.parts.asking.ofIntent(session, intentId);
+    const standing = await this.asking.ofIntent(session, intentId);
     if (standing === undefined || standing.state === 'used') return undefined;
-    const { publicUrl, now } = this.parts;
-    return askedView(standing, publicUrl, now());
+    return askedView(standing, this.settings.publicUrl, this.now());
   }
 
   /** Where a purchase that was charged stands, by the chain: what a seller says of it is no evidence. */
@@ -145,7 +181,7 @@ export class PaymentRecords {
     { result }: Pick<Intent, 'result'>,
     spending: AcceptedOffer['spending'],
   ): Promise<Extract<PaymentStatus, 'not_paid' | 'pending' | 'paid' | 'paid_without_content'>> {
-    const { kind } = await this.parts.reconciler.look({ wallet, spending });
+    const { kind } = await this.reconciler.look({ wallet, spending });
     if (kind === 'unspent') return 'not_paid';
     if (kind === 'open' || kind === 'seen') return 'pending';
     return result === undefined ? 'paid_without_content' : 'paid';
@@ -155,4 +191,12 @@ export class PaymentRecords {
 /** One purchase that cannot be opened hides no other. */
 function leftOut(error: unknown): undefined {
   if (!(error instanceof WalletError)) throw error;
+}
+
+/** The transaction is the one that the seller names. */
+function withAnswer(intent: Intent, answer: FetchAnswer): Intent {
+  const sent = receiptOf(answer)?.['transaction'];
+  const transaction =
+    typeof sent === 'string' && /^0x[0-9a-fA-F]{64}$/.test(sent) ? sent : undefined;
+  return { ...intent, result: resultOf(answer), transaction };
 }

@@ -1,42 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { FetchAnswer, FetchRequest, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { readBase64Json } from '../../protocol/payment/payment-required.js';
-import type { McpSeller } from '../mcp-sellers/mcp-seller.js';
+import { McpSeller } from '../mcp-sellers/mcp-seller.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { eip3009Message, permit2Message } from '../rules/payment-message.js';
 import type { TypedData } from '../rules/spending.js';
 import type { Session } from '../session.js';
-import type { Authorizer } from '../signing/authorizer.js';
-import type { WalletSigner } from '../signing/signer.js';
+import { Authorizer } from '../signing/authorizer.js';
+import { WalletSigner } from '../signing/signer.js';
 import { WalletError } from '../wallet-error.js';
 import { tagOf } from '../wallet-keys.js';
+import { KNOWN_CONTRACTS, WALLET_SETTINGS } from '../wallet-tokens.js';
 import { type ChargedDeal, notServed, type Purchase } from './charger.js';
 import type { AcceptedOffer, Result } from './intent.js';
 import { type SignedPayment, signedPayment } from './payment-header.js';
-import type { WalletFetch } from './wallet-fetch.js';
+import { WalletFetch } from './wallet-fetch.js';
 
 /** A seller that says "pending" is asked again this often, with the same payment. */
 const PENDING_RETRY_MS = 1000;
 /** Of a request with a payment, which may have left before: also where the seller's name leads elsewhere by now. */
 const LEAVES_IT_OPEN: ReadonlySet<string> = new Set(['fetch_failed', 'fetch_refused']);
 
-interface PresenterParts {
-  readonly fetcher: WalletFetch;
-  readonly mcpSeller: McpSeller;
-  readonly known: KnownContracts;
-  readonly authorizer: Authorizer;
-  readonly signer: WalletSigner;
-  readonly timeoutMs: number;
-}
-
 interface Sending<A> {
   readonly signal: AbortSignal;
   readonly send: (request: FetchRequest, payment: SignedPayment, signal: AbortSignal) => Promise<A>;
 }
 
-/** Signs a charged payment, the same each time, and gives it to the seller. */
+/** Asks sellers: without a payment, or with a charged one, which it signs the same each time. */
+@Injectable()
 export class Presenter {
-  constructor(private readonly parts: PresenterParts) {}
+  constructor(
+    private readonly fetcher: WalletFetch,
+    private readonly mcpSeller: McpSeller,
+    @Inject(KNOWN_CONTRACTS) private readonly known: KnownContracts,
+    private readonly authorizer: Authorizer,
+    private readonly signer: WalletSigner,
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'fetchTimeoutMs'>,
+  ) {}
+
+  /** Without a payment. @throws WalletError */
+  ask(wanted: Purchase): Promise<FetchAnswer> {
+    const signal = AbortSignal.timeout(this.settings.fetchTimeoutMs);
+    return wanted.tool === undefined
+      ? this.fetcher.fetch(wanted, signal)
+      : this.mcpSeller.call(wanted, wanted.tool, undefined, signal);
+  }
 
   /** @returns `undefined` when it is not known whether the seller got it. */
   present(
@@ -44,8 +54,8 @@ export class Presenter {
     wanted: Purchase,
     charged: ChargedDeal,
   ): Promise<FetchAnswer | undefined> {
-    const { fetcher, mcpSeller, timeoutMs } = this.parts;
-    const signal = AbortSignal.timeout(timeoutMs);
+    const { fetcher, mcpSeller } = this;
+    const signal = AbortSignal.timeout(this.settings.fetchTimeoutMs);
     const { tool } = wanted;
     const send: Sending<FetchAnswer>['send'] = (request, { header, payload }, ends) =>
       tool === undefined
@@ -65,7 +75,7 @@ export class Presenter {
     charged: ChargedDeal,
     signal: AbortSignal,
   ): Promise<OpenAnswer | undefined> {
-    const { fetcher } = this.parts;
+    const { fetcher } = this;
     const send: Sending<OpenAnswer>['send'] = async (request, { header }, ends) => {
       const [name, value] = header;
       const answer = await fetcher.open(request, { [name]: value }, ends);
@@ -86,7 +96,7 @@ export class Presenter {
     charged: ChargedDeal,
     { signal, send }: Sending<A>,
   ): Promise<A | undefined> {
-    await this.parts.authorizer.assertActive(session);
+    await this.authorizer.assertActive(session);
     const payment = await this.#sign(session, charged);
     const { url } = charged.deal;
     const isSameOrigin = new URL(url).origin === new URL(wanted.url).origin;
@@ -107,14 +117,14 @@ export class Presenter {
 
   async #sign(session: Session, { deal, isSigned }: ChargedDeal): Promise<SignedPayment> {
     const payment = await this.#signedPayment(session, deal);
-    if (!isSigned) await this.parts.authorizer.noteSigned(session, deal.spending);
+    if (!isSigned) await this.authorizer.noteSigned(session, deal.spending);
     return payment;
   }
 
   async #signedPayment(session: Session, deal: AcceptedOffer): Promise<SignedPayment> {
     const { address } = session.wallet;
     const { spending } = deal;
-    const { known, signer } = this.parts;
+    const { known, signer } = this;
     const token = known.token(spending.chainId, spending.asset);
     const proxy = known.permit2Proxy(spending.chainId);
     if (token === undefined || proxy === undefined) throw notServed();

@@ -1,14 +1,17 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { FetchAnswer, FetchRequest, OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { isUrl } from '../../platform/http/urls.js';
 import { readOptionalObject } from '../../protocol/payment/wire-values.js';
+import type { WalletHub } from '../hub/wallet-hub.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_HUB } from '../wallet-tokens.js';
 import type { Purchase } from './charger.js';
 import { type FileSaver, MEDIA_TYPE, type SavedFile } from './file-saver.js';
 import type { AcceptedOffer } from './intent.js';
-import type { Presenter } from './presenter.js';
+import { Presenter } from './presenter.js';
 import type { ExpectedFile } from './resumed-body.js';
-import type { WalletFetch } from './wallet-fetch.js';
+import { WalletFetch } from './wallet-fetch.js';
 
 /** A token by which a seller knows who has paid, as the file hub sends it. */
 const ACCESS = 'hub-access';
@@ -22,21 +25,19 @@ interface PaidFile {
   readonly access: string | undefined;
 }
 
-interface SavingParts {
-  readonly fetcher: WalletFetch;
-  readonly presenter: Presenter;
-  /** `undefined` where no file hub is named. */
-  readonly saver: FileSaver | undefined;
-}
-
 /** Saves what was bought. Nothing here pays: what is shown was paid before. */
+@Injectable()
 export class Saving {
-  constructor(private readonly parts: SavingParts) {}
+  constructor(
+    private readonly fetcher: WalletFetch,
+    private readonly presenter: Presenter,
+    @Inject(WALLET_HUB) private readonly hub: WalletHub | undefined,
+  ) {}
 
   /** Before anything is asked or paid. @throws WalletError for what cannot be saved. */
   assertPossible({ save, method, headers }: Purchase): void {
     if (save === undefined) return;
-    if (this.parts.saver === undefined) throw noHub();
+    if (this.hub === undefined) throw noHub();
     if (method !== 'GET') {
       throw new WalletError('invalid_request', 'Only what is asked for with GET can be saved.');
     }
@@ -71,7 +72,7 @@ export class Saving {
     { deal, access }: PaidFile,
     { signal, first }: { readonly signal: AbortSignal; readonly first?: OpenAnswer },
   ): Promise<SavedFile> {
-    const { fetcher, presenter } = this.parts;
+    const { fetcher, presenter } = this;
     const shown =
       access === undefined
         ? Object.fromEntries([await presenter.headerOf(session, deal)])
@@ -102,7 +103,7 @@ export class Saving {
     wanted: Purchase,
     signal: AbortSignal,
   ): Promise<{ readonly answer: FetchAnswer; readonly file?: SavedFile }> {
-    const { fetcher } = this.parts;
+    const { fetcher } = this;
     let first = await fetcher.open(requestOf(wanted, wanted.url), {}, signal);
     if (first.status >= 300 && first.status < 400) {
       await first.start();
@@ -141,7 +142,7 @@ export class Saving {
   }
 
   get #saver(): FileSaver {
-    if (this.parts.saver !== undefined) return this.parts.saver;
+    if (this.hub !== undefined) return this.hub.saver;
     throw noHub();
   }
 }

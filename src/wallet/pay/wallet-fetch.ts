@@ -1,20 +1,29 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import {
   type FetchAnswer,
   FetchError,
-  type FetchLimits,
   type FetchRequest,
   type OpenAnswer,
   SafeFetch,
 } from '../../platform/fetch/safe-fetch.js';
 import { WalletError } from '../wallet-error.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { withContentType } from './typed-request.js';
 
 /** Fetches for an agent; what goes wrong is said as the wallet says it. */
+@Injectable()
 export class WalletFetch {
   readonly #safe: SafeFetch;
 
-  constructor(limits: Omit<FetchLimits, 'userAgent'>) {
-    this.#safe = new SafeFetch({ ...limits, userAgent: 'x402-wallet' });
+  constructor(
+    @Inject(WALLET_SETTINGS)
+    {
+      fetchMaxBytes: maxBytes,
+      fetchAllow: allow,
+    }: Pick<WalletConfig, 'fetchMaxBytes' | 'fetchAllow'>,
+  ) {
+    this.#safe = new SafeFetch({ maxBytes, allow, userAgent: 'x402-wallet' });
   }
 
   /** @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after. */

@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import {
   type Hex,
@@ -7,13 +8,14 @@ import {
   type TransactionSerializableEIP1559,
   type TransactionSerializedEIP1559,
 } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import type { RedisLock } from '../redis-lock.js';
+import { RedisLock } from '../redis-lock.js';
 import type { WantedTransaction } from '../rules/spending.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { sentTransactionKey } from '../wallet-keys.js';
 import type { CustodialWallet } from './wallet-provider.js';
@@ -42,10 +44,11 @@ interface Sending {
  * account nonce before it is signed, and signed bytes before they are sent: whatever is lost on the
  * way, one key has one account nonce, and one nonce is executed once.
  */
+@Injectable()
 export class TransactionSender {
   constructor(
     private readonly chains: ChainRegistry,
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly locks: RedisLock,
     private readonly seal: RecordSeal,
   ) {}

@@ -1,18 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { Secret } from '../../platform/config/secret.js';
-import { KeyRing } from './key-ring.js';
 import { RecordSeal } from './record-seal.js';
 
 const sealBy = (current: string, previous?: string) =>
-  new RecordSeal(
-    new KeyRing(
-      {
-        current: new Secret(current),
-        previous: previous === undefined ? undefined : new Secret(previous),
-      },
-      'test',
-    ),
-  );
+  new RecordSeal({
+    sealSecret: {
+      current: new Secret(current),
+      previous: previous === undefined ? undefined : new Secret(previous),
+    },
+  });
 
 describe('a sealed record', () => {
   const seal = sealBy('one');

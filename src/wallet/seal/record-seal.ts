@@ -1,5 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { type KeyRing, subkeyOf } from './key-ring.js';
+import { Inject, Injectable } from '@nestjs/common';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { WALLET_SETTINGS } from '../wallet-tokens.js';
+import { KeyRing, subkeyOf } from './key-ring.js';
 
 const FORMAT = '1';
 const IV_BYTES = 12;
@@ -11,12 +14,17 @@ const TAG_BYTES = 16;
  *
  * A seal does not tell an old record from a new one. What must not go back says so in its text.
  */
+@Injectable()
 export class RecordSeal {
-  constructor(private readonly keys: KeyRing) {}
+  readonly #keys: KeyRing;
+
+  constructor(@Inject(WALLET_SETTINGS) { sealSecret }: Pick<WalletConfig, 'sealSecret'>) {
+    this.#keys = new KeyRing(sealSecret, 'redis-records');
+  }
 
   /** @param context - what it is and whose: a record opens under its own context alone. */
   seal(context: string, text: string): string {
-    const { newest } = this.keys;
+    const { newest } = this.#keys;
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', subkeyOf(newest, context), iv);
     const body = Buffer.concat([
@@ -31,7 +39,7 @@ export class RecordSeal {
   /** `undefined` for what was not sealed for this context by a key that is known. */
   open(context: string, sealed: string): string | undefined {
     const [format, id = '', text = '', ...rest] = sealed.split('.');
-    const key = this.keys.find(id);
+    const key = this.#keys.find(id);
     const body = Buffer.from(text, 'base64url');
     if (format !== FORMAT || rest.length > 0 || key === undefined) return undefined;
     if (body.length < IV_BYTES + TAG_BYTES) return undefined;
@@ -49,7 +57,7 @@ export class RecordSeal {
 
   /** The same record under the newest key; as it was when it is, or when it cannot be opened. */
   renew(context: string, sealed: string): string {
-    if (sealed.startsWith(`${FORMAT}.${this.keys.newest.id}.`)) return sealed;
+    if (sealed.startsWith(`${FORMAT}.${this.#keys.newest.id}.`)) return sealed;
     const text = this.open(context, sealed);
     return text === undefined ? sealed : this.seal(context, text);
   }

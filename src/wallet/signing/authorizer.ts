@@ -1,19 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { formatUnits } from 'viem';
-import type { WalletDirectory } from '../accounts/wallet-directory.js';
-import type { Journal } from '../audit/journal.js';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { Journal } from '../audit/journal.js';
 import { storedSpending } from '../budget/due.js';
-import type {
-  Reservation,
-  ReserveResult,
+import {
+  type Reservation,
+  type ReserveResult,
   SpendingStore,
-  Standing,
+  type Standing,
 } from '../budget/spending-store.js';
 import { type AskRule, type Charge, judge, type Refusal, STOPPED } from '../rules/judge.js';
 import type { Policy } from '../rules/policy.js';
 import type { Signable, Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import type { SigningWish, WalletObserver } from '../wallet-observer.js';
+import { type SigningWish, WalletObserver } from '../wallet-observer.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
 /** Rules can change, or Redis be lost, between reading and charging; then it is tried again. */
 const ATTEMPTS = 4;
@@ -74,13 +76,14 @@ interface JudgedCharge {
  * The guard in front of every signature: rules, then budget, then journal, then a last look whether the
  * charge still stands. Nothing is signed that did not pass it.
  */
+@Injectable()
 export class Authorizer {
   constructor(
     private readonly directory: WalletDirectory,
     private readonly store: SpendingStore,
-    private readonly journal: Pick<Journal, 'append'>,
-    private readonly observer: Pick<WalletObserver, 'decided' | 'counted'>,
-    private readonly now: () => number,
+    private readonly journal: Journal,
+    @Inject(WalletObserver) private readonly observer: WalletObserver,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /**

@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { z } from 'zod';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
-import type { RedisLock } from '../redis-lock.js';
-import type { RecordSeal } from '../seal/record-seal.js';
+import { RedisLock } from '../redis-lock.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { replyKey, tagOf } from '../wallet-keys.js';
 
@@ -20,9 +22,10 @@ const StoredReply = z.object({
 export type RpcReply = Readonly<Record<string, unknown>>;
 
 /** Answers one idempotency key once: the same key and request hear the first reply again. */
+@Injectable()
 export class ReplyStore {
   constructor(
-    private readonly redis: Redis,
+    @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly locks: RedisLock,
     private readonly seal: RecordSeal,
   ) {}

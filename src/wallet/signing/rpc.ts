@@ -1,6 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { type Address, type Hex, isHex } from 'viem';
 import { quantity } from '../../platform/chain/block.js';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import {
@@ -17,8 +18,8 @@ import type { WantedTransaction } from '../rules/spending.js';
 import type { DigestedTypedData } from '../rules/typed-data-digest.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import type { ReplyStore, RpcReply } from './reply-store.js';
-import type { WalletSigner } from './signer.js';
+import { ReplyStore, type RpcReply } from './reply-store.js';
+import { WalletSigner } from './signer.js';
 
 const GAS_MAX = 1_000_000n;
 const CALL_GAS = 10_000_000n;
@@ -27,6 +28,7 @@ const MESSAGE_MAX_CHARACTERS = 65_536;
 const DATA_MAX_BYTES = 131_072;
 
 /** `POST /v1/wallets/me/rpc`: the methods, parameters and replies of the published wallet skill. */
+@Injectable()
 export class WalletRpc {
   constructor(
     private readonly signer: WalletSigner,

@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { hashMessage, type Hex, keccak256, toHex } from 'viem';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
 import type { SignableMessage, WalletProvider } from '../provider/wallet-provider.js';
@@ -7,16 +8,24 @@ import type { TypedData, WantedTransaction } from '../rules/spending.js';
 import { type DigestedTypedData, withDigest } from '../rules/typed-data-digest.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import type { Authorizer, SigningRequest } from './authorizer.js';
+import {
+  KNOWN_CONTRACTS,
+  RECOVER_WALLET_SIGNER,
+  WALLET_CLOCK,
+  WALLET_PROVIDER,
+  type WalletClock,
+} from '../wallet-tokens.js';
+import { Authorizer, type SigningRequest } from './authorizer.js';
 
 /** Signs what the rules allow, and checks what the provider gives back. */
+@Injectable()
 export class WalletSigner {
   constructor(
-    private readonly provider: WalletProvider,
+    @Inject(WALLET_PROVIDER) private readonly provider: WalletProvider,
     private readonly authorizer: Authorizer,
-    private readonly known: KnownContracts,
-    private readonly recoverSigner: RecoverSigner,
-    private readonly now: () => number,
+    @Inject(KNOWN_CONTRACTS) private readonly known: KnownContracts,
+    @Inject(RECOVER_WALLET_SIGNER) private readonly recoverSigner: RecoverSigner,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /** EIP-712, for an agent that brings its own data. */

@@ -1,18 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { formatUnits } from 'viem';
 import type { z } from 'zod';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import type { WalletAsset } from '../../platform/config/wallet-assets.js';
-import type { WalletDirectory } from '../accounts/wallet-directory.js';
-import type { SpendingStore, SpentQuestion } from '../budget/spending-store.js';
-import type { ServiceFinder } from '../catalogue/service-finder.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { WalletDirectory } from '../accounts/wallet-directory.js';
+import { SpendingStore, type SpentQuestion } from '../budget/spending-store.js';
+import { ServiceFinder } from '../catalogue/service-finder.js';
 import { fundRequest } from '../fund/fund-request.js';
-import type { WalletFiles } from '../hub/wallet-files.js';
-import type { Balances } from '../pay/balances.js';
+import { WalletFiles } from '../hub/wallet-files.js';
+import type { WalletHub } from '../hub/wallet-hub.js';
+import { Balances } from '../pay/balances.js';
 import { type Offer, readPaymentRequired } from '../pay/offer.js';
-import type { PayService } from '../pay/pay.service.js';
+import { PayService } from '../pay/pay.service.js';
+import { PaymentRecords } from '../pay/payment-records.js';
 import { nameFor } from '../pay/saving.js';
 import { amountView } from '../pay/views.js';
-import type { WalletFetch } from '../pay/wallet-fetch.js';
+import { WalletFetch } from '../pay/wallet-fetch.js';
 import type { WalletProvider } from '../provider/wallet-provider.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { judge } from '../rules/judge.js';
@@ -20,6 +23,14 @@ import { assetName, type Limit, type Policy } from '../rules/policy.js';
 import { unitOf } from '../rules/unit.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import {
+  KNOWN_CONTRACTS,
+  WALLET_CLOCK,
+  WALLET_HUB,
+  WALLET_PROVIDER,
+  WALLET_SETTINGS,
+  type WalletClock,
+} from '../wallet-tokens.js';
 import type { FileTools } from './file-shapes.js';
 import type { FundAnswer, FundInput } from './fund-shapes.js';
 import { adviceOn, howToChange } from './refusal.js';
@@ -45,49 +56,45 @@ import type {
 } from './shapes.js';
 import { sortedJson } from './sorted-json.js';
 
-interface DeskParts {
-  readonly provider: WalletProvider;
-  readonly directory: WalletDirectory;
-  readonly store: SpendingStore;
-  readonly payments: PayService;
-  readonly balances: Balances;
-  readonly fetcher: WalletFetch;
-  readonly known: KnownContracts;
-  readonly chains: ChainRegistry;
-  readonly assets: readonly WalletAsset[];
-  readonly publicUrl: string;
-  readonly fetchTimeoutMs: number;
-  /** `undefined` where no catalogue is named. */
-  readonly services: ServiceFinder | undefined;
-  /** `undefined` where no file hub is named. */
-  readonly files: WalletFiles | undefined;
-  readonly now: () => number;
-}
-
 /** Gives every session its tools. */
+@Injectable()
 export class WalletToolsService {
-  constructor(private readonly parts: DeskParts) {}
+  constructor(
+    @Inject(WALLET_PROVIDER) readonly provider: WalletProvider,
+    readonly directory: WalletDirectory,
+    readonly store: SpendingStore,
+    readonly payments: PayService,
+    readonly records: PaymentRecords,
+    readonly balances: Balances,
+    readonly fetcher: WalletFetch,
+    @Inject(KNOWN_CONTRACTS) readonly known: KnownContracts,
+    readonly chains: ChainRegistry,
+    @Inject(ServiceFinder) readonly services: ServiceFinder | undefined,
+    @Inject(WALLET_HUB) readonly hub: WalletHub | undefined,
+    @Inject(WALLET_SETTINGS) readonly settings: WalletConfig,
+    @Inject(WALLET_CLOCK) readonly now: WalletClock,
+  ) {}
 
   of(session: Session): WalletTools {
-    return new LocalWalletTools(this.parts, session);
+    return new LocalWalletTools(this, session);
   }
 }
 
 /** The tools of one session, in the process that holds the wallet. */
 class LocalWalletTools implements WalletTools {
   constructor(
-    private readonly parts: DeskParts,
+    private readonly service: WalletToolsService,
     private readonly session: Session,
   ) {}
 
   async wallet(): Promise<z.infer<typeof WalletOutput>> {
     const { owner, wallet } = this.session;
-    const { active } = await this.parts.directory.policyOf(owner, wallet);
+    const { active } = await this.service.directory.policyOf(owner, wallet);
     return {
       address: wallet.address,
       owner,
-      custody: this.parts.provider.kind,
-      networks: this.parts.chains.all.map(({ config }) => config.network),
+      custody: this.service.provider.kind,
+      networks: this.service.chains.all.map(({ config }) => config.network),
       active,
     };
   }
@@ -95,9 +102,9 @@ class LocalWalletTools implements WalletTools {
   async balance(): Promise<z.infer<typeof BalanceOutput>> {
     const { address } = this.session.wallet;
     const read = await Promise.all(
-      this.parts.assets.map(async (token) => ({
+      this.service.settings.assets.map(async (token) => ({
         token,
-        balance: await this.parts.balances.of(address, token),
+        balance: await this.service.balances.of(address, token),
       })),
     );
     return {
@@ -113,16 +120,18 @@ class LocalWalletTools implements WalletTools {
 
   /** Asynchronous as the others are: what is refused is a rejection. */
   async fund(asked: z.infer<typeof FundInput>): Promise<FundAnswer> {
-    const { assets, chains } = this.parts;
+    const { settings, chains } = this.service;
     const served = chains.all.map(({ config }) => config.chainId);
-    return Promise.resolve(fundRequest(this.session.wallet.address, assets, served, asked));
+    return Promise.resolve(
+      fundRequest(this.session.wallet.address, settings.assets, served, asked),
+    );
   }
 
   async quote(input: z.infer<typeof QuoteInput>): Promise<z.infer<typeof QuoteOutput>> {
-    const { fetcher, known, fetchTimeoutMs } = this.parts;
+    const { fetcher, known, settings } = this.service;
     const { owner, wallet } = this.session;
-    const policy = await this.parts.directory.policyOf(owner, wallet);
-    const signal = AbortSignal.timeout(fetchTimeoutMs);
+    const policy = await this.service.directory.policyOf(owner, wallet);
+    const signal = AbortSignal.timeout(settings.fetchTimeoutMs);
     const answer = await fetcher.fetch({ ...input, body: undefined }, signal);
     const required = answer.status === 402 ? readPaymentRequired(answer, known) : undefined;
     const offers = required?.offers ?? [];
@@ -142,7 +151,7 @@ class LocalWalletTools implements WalletTools {
     ...input
   }: z.infer<typeof PayInput>): Promise<z.infer<typeof PaymentOutput>> {
     const save = saveTo === undefined ? undefined : { name: saveAs ?? nameFor(input.url) };
-    return this.parts.payments.pay(this.session, { ...input, body, save });
+    return this.service.payments.pay(this.session, { ...input, body, save });
   }
 
   async callTool({
@@ -152,20 +161,20 @@ class LocalWalletTools implements WalletTools {
   }: z.infer<typeof CallToolInput>): Promise<z.infer<typeof PaymentOutput>> {
     const tool = { name, arguments: sortedJson(given) };
     const request = { ...input, method: 'POST', body: undefined } as const;
-    return this.parts.payments.pay(this.session, { ...request, tool });
+    return this.service.payments.pay(this.session, { ...request, tool });
   }
 
   status({ intentId }: z.infer<typeof StatusInput>): Promise<z.infer<typeof PaymentOutput>> {
-    return this.parts.payments.status(this.session, intentId);
+    return this.service.records.status(this.session, intentId);
   }
 
   async history({ limit }: z.infer<typeof HistoryInput>): Promise<z.infer<typeof HistoryOutput>> {
-    return { payments: await this.parts.payments.history(this.session, limit) };
+    return { payments: await this.service.records.history(this.session, limit) };
   }
 
   async policy(): Promise<z.infer<typeof PolicyOutput>> {
     const { owner, wallet } = this.session;
-    const policy = await this.parts.directory.policyOf(owner, wallet);
+    const policy = await this.service.directory.policyOf(owner, wallet);
     const { revision, active, windowHours, otherPayees, scopes } = policy;
     // One question for everything: what is asked apart has to be waited for together, too.
     const groups = [{ limits: policy.limits, payees: undefined }, ...policy.payeeLists];
@@ -191,17 +200,18 @@ class LocalWalletTools implements WalletTools {
         payees: [...payees],
         limits: limitsOf(limits),
       })),
-      howToChange: howToChange(this.parts.publicUrl),
+      howToChange: howToChange(this.service.settings.publicUrl),
     };
   }
 
   get hasFiles(): boolean {
-    return this.parts.files !== undefined;
+    return this.service.hub !== undefined;
   }
 
   /** @throws WalletError */
   get files(): FileTools {
-    if (this.parts.files !== undefined) return this.parts.files.of(this.session);
+    const { hub, settings } = this.service;
+    if (hub !== undefined) return new WalletFiles(hub, settings.fetchMaxBytes, this.session);
     throw new WalletError(
       'not_found',
       'This wallet has no file hub: its operator names one by WALLET_HUB_URL.',
@@ -209,7 +219,7 @@ class LocalWalletTools implements WalletTools {
   }
 
   get hasCatalogue(): boolean {
-    return this.parts.services !== undefined;
+    return this.service.services !== undefined;
   }
 
   async searchServices(
@@ -225,7 +235,7 @@ class LocalWalletTools implements WalletTools {
   }
 
   get #services(): ServiceFinder {
-    const { services } = this.parts;
+    const { services } = this.service;
     if (services !== undefined) return services;
     throw new WalletError(
       'not_found',
@@ -239,8 +249,8 @@ class LocalWalletTools implements WalletTools {
     policy: Policy,
   ): Promise<z.infer<typeof QuoteOutput>['offers'][number]> {
     const { token, method, payTo, amount } = offer;
-    const { publicUrl } = this.parts;
-    const now = this.parts.now();
+    const { publicUrl } = this.service.settings;
+    const now = this.service.now();
     const spending = spendingOf(token, method, {
       from: this.session.wallet.address,
       payTo,
@@ -272,7 +282,7 @@ class LocalWalletTools implements WalletTools {
     { asset, perPayment, budget, askAbove }: Limit,
     spent: bigint,
   ): z.infer<typeof PolicyOutput>['limits'][number] {
-    const { symbol, decimals } = unitOf(this.parts.assets, asset);
+    const { symbol, decimals } = unitOf(this.service.settings.assets, asset);
     const shown = (value: bigint): { atomic: string; decimal: string } => ({
       atomic: value.toString(),
       decimal: formatUnits(value, decimals),
@@ -290,8 +300,8 @@ class LocalWalletTools implements WalletTools {
   }
 
   async #spent(policy: Policy, questions: readonly SpentQuestion[]): Promise<readonly bigint[]> {
-    const since = this.parts.now() - policy.windowHours * 3600;
-    const sums = await this.parts.store.spent(this.session.wallet.address, since, questions);
+    const since = this.service.now() - policy.windowHours * 3600;
+    const sums = await this.service.store.spent(this.session.wallet.address, since, questions);
     if (sums !== undefined) return sums;
     throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
   }
