@@ -29,7 +29,10 @@ function setUp(): { sessions: Sessions; made: Address[]; recorded: unknown[]; li
   };
   const claims = { id: 'token', owner: OWNER, role: 'owner', issuedAt: 100, expiresAt: 1000 };
   const sessions = new Sessions(
-    { issue: () => ({ token: 'a.b.c', claims }), read: () => claims } as unknown as TokenIssuer,
+    {
+      issue: () => Promise.resolve({ token: 'a.b.c', claims }),
+      read: () => Promise.resolve(claims),
+    } as unknown as TokenIssuer,
     directory as WalletDirectory,
     { tokensNotBefore: () => Promise.resolve(0) } satisfies Partial<WalletStore> as never,
     {

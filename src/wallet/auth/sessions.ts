@@ -95,7 +95,7 @@ export class Sessions {
     assertSince(proof, notBefore);
     const seconds = role === 'owner' ? OWNER_TOKEN_SECONDS : this.settings.tokenTtlSeconds;
     const how = { by: proof.by, ...(proof.code !== undefined && { code: proof.code }) };
-    const { token, claims } = this.mint.issue(owner, role, seconds, notBefore);
+    const { token, claims } = await this.mint.issue(owner, role, seconds, notBefore);
     const { id, issuedAt, expiresAt } = claims;
     const issued = { id, role, ...how, createdAt: issuedAt, expiresAt };
     if (wallet !== undefined) await this.#record(owner, wallet, issued);
@@ -167,7 +167,7 @@ export class Sessions {
   async of(authorization: string | undefined, address: string | undefined): Promise<Session> {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) throw new WalletError('unauthorized', 'missing authorization token');
-    const { owner, role, id, issuedAt, expiresAt } = this.mint.read(token);
+    const { owner, role, id, issuedAt, expiresAt } = await this.mint.read(token);
     const found = await this.directory.find(owner);
     const wallet = found ?? (await this.directory.walletFor(owner, address));
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);

@@ -1,5 +1,6 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { type Address, getAddress } from 'viem';
 import { z } from 'zod';
 import type { Secret } from '../../platform/config/secret.js';
@@ -9,12 +10,11 @@ import { WalletError } from '../wallet-error.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 
 /** JWT (RFC 7519), signed with HMAC SHA-256; no other algorithm is ever read. */
-const HEADER = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT' })).toString('base64url');
+const HEADER = { alg: 'HS256', typ: 'JWT' } as const;
+const AUDIENCE = 'wallet';
 const TOKEN_MAX_CHARACTERS = 2048;
 
 const Claims = z.object({
-  iss: z.string(),
-  aud: z.literal('wallet'),
   /** The owner who signed in, with checksum. */
   sub: z.string(),
   role: z.enum(['owner', 'agent']),
@@ -37,18 +37,28 @@ interface TokenClaims {
 /** Makes and reads bearer tokens. What was revoked is not known here. */
 @Injectable()
 export class TokenIssuer {
+  readonly #issuer: string;
+  /** What is signed is signed with the first. */
+  readonly #keys: readonly [KeyObject, ...KeyObject[]];
+
   constructor(
     @Inject(WALLET_SETTINGS)
-    private readonly settings: Pick<WalletConfig, 'tokenSecret' | 'publicUrl'>,
+    {
+      tokenSecret: { current, previous },
+      publicUrl,
+    }: Pick<WalletConfig, 'tokenSecret' | 'publicUrl'>,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
-  ) {}
+  ) {
+    this.#issuer = publicUrl;
+    this.#keys = [keyOf(current), ...(previous === undefined ? [] : [keyOf(previous)])];
+  }
 
-  issue(
+  async issue(
     owner: Address,
     role: 'owner' | 'agent',
     lifeSeconds: number,
     notBefore = 0,
-  ): { readonly token: string; readonly claims: TokenClaims } {
+  ): Promise<{ readonly token: string; readonly claims: TokenClaims }> {
     // Tokens from before `notBefore` are void; one made now is not, though clocks count whole seconds.
     const issuedAt = Math.max(this.now(), notBefore);
     const claims: TokenClaims = {
@@ -58,46 +68,54 @@ export class TokenIssuer {
       issuedAt,
       expiresAt: issuedAt + lifeSeconds,
     };
-    const payload: z.input<typeof Claims> = {
-      iss: this.settings.publicUrl,
-      aud: 'wallet',
-      sub: getAddress(owner),
-      role,
-      jti: claims.id,
-      iat: issuedAt,
-      exp: claims.expiresAt,
-    };
-    const body = Buffer.from(JSON.stringify(payload)).toString('base64url');
-    const mac = macOf(this.settings.tokenSecret.current, body).toString('base64url');
-    return { token: `${HEADER}.${body}.${mac}`, claims };
+    const token = await new SignJWT({ role })
+      .setProtectedHeader(HEADER)
+      .setIssuer(this.#issuer)
+      .setAudience(AUDIENCE)
+      .setSubject(getAddress(owner))
+      .setJti(claims.id)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(claims.expiresAt)
+      .sign(this.#keys[0]);
+    return { token, claims };
   }
 
   /** @throws WalletError `unauthorized`. */
-  read(token: string): TokenClaims {
-    const [header, body = '', mac = '', ...rest] = token.slice(0, TOKEN_MAX_CHARACTERS).split('.');
-    const given = Buffer.from(mac, 'base64url');
-    const { current, previous } = this.settings.tokenSecret;
-    const secrets = previous === undefined ? [current] : [current, previous];
-    const isSigned = secrets.some((secret) => {
-      const expected = macOf(secret, body);
-      return given.length === expected.length && timingSafeEqual(given, expected);
-    });
-    if (header !== HEADER || rest.length > 0 || !isSigned) throw invalidToken();
-    const claims = Claims.safeParse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')));
+  async read(token: string): Promise<TokenClaims> {
+    if (token.length > TOKEN_MAX_CHARACTERS) throw invalidToken();
+    const claims = Claims.safeParse(await this.#verified(token));
     const owner = readAddress(claims.data?.sub);
-    if (!claims.success || owner === undefined || claims.data.iss !== this.settings.publicUrl) {
-      throw invalidToken();
-    }
+    if (!claims.success || owner === undefined) throw invalidToken();
     const { role, jti, iat, exp } = claims.data;
-    if (exp <= this.now()) {
-      throw new WalletError('unauthorized', 'authorization token has expired');
-    }
     return { owner, role, id: jti, issuedAt: iat, expiresAt: exp };
+  }
+
+  /** By the secret of now, else by the one before. */
+  async #verified(token: string): Promise<JWTPayload> {
+    for (const key of this.#keys) {
+      try {
+        const { payload } = await jwtVerify(token, key, {
+          algorithms: [HEADER.alg],
+          typ: HEADER.typ,
+          issuer: this.#issuer,
+          audience: AUDIENCE,
+          currentDate: new Date(this.now() * 1000),
+        });
+        return payload;
+      } catch (error) {
+        if (error instanceof errors.JWTExpired) {
+          throw new WalletError('unauthorized', 'authorization token has expired');
+        }
+        if (!(error instanceof errors.JOSEError)) throw error;
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) break;
+      }
+    }
+    throw invalidToken();
   }
 }
 
-function macOf(secret: Secret<string>, body: string): Buffer {
-  return createHmac('sha256', secret.reveal()).update(`${HEADER}.${body}`).digest();
+function keyOf(secret: Secret<string>): KeyObject {
+  return createSecretKey(Buffer.from(secret.reveal()));
 }
 
 export function invalidToken(): WalletError {
