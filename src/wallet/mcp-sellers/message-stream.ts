@@ -1,3 +1,4 @@
+import { createParser } from 'eventsource-parser';
 import type { OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
@@ -45,26 +46,11 @@ async function* whole(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   yield new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-/** The data of each event, by the grammar of event streams in the HTML standard. */
+/** The data of each event. */
 async function* events(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let data: string[] = [];
-  for await (const line of lines(body)) {
-    if (line === 'data') data.push('');
-    if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
-    if (line !== '' || data.length === 0) continue;
-    yield data.join('\n');
-    data = [];
-  }
-}
-
-/**
- * Lines end with LF, CR or both, and one is told as soon as it ends: the LF of a CR may be in a chunk that never comes.
- * A line is put together once, however small the chunks it comes in. What has no end is no line.
- */
-async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  // Leaves a byte order mark out.
+  let found: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => found.push(data) });
   const decoder = new TextDecoder();
-  let line: string[] = [];
   let isAfterReturn = false;
   for await (const chunk of body) {
     const text = decoder.decode(chunk, { stream: true });
@@ -72,12 +58,10 @@ async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
     if (text === '') continue;
     const rest = isAfterReturn && text.startsWith('\n') ? text.slice(1) : text;
     isAfterReturn = text.endsWith('\r');
-    const [first = '', ...more] = rest.split(/\r\n|\n|\r/);
-    line.push(first);
-    for (const next of more) {
-      yield line.join('');
-      line = [next];
-    }
+    // The parser waits for the LF of a CR, which may be in a chunk that never comes.
+    parser.feed(isAfterReturn ? `${rest}\n` : rest);
+    yield* found;
+    found = [];
   }
 }
 
