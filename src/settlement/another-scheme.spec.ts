@@ -153,7 +153,7 @@ describe('a settlement of another scheme', () => {
     } as unknown as EvmChain;
     const resolver = new ChainOutcomeResolver({
       chain,
-      store: new MemoryLaneStore(() => 0),
+      endings: new MemoryLaneStore(() => 0).endings,
       maxGas: MAX_GAS,
       onSearched: () => undefined,
       isOwnSigner: () => Promise.resolve(false),

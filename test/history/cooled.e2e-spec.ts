@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { Hex } from 'viem';
 import { usedBytes } from '../../bench/support/redis-memory.js';
 import { rowOf } from '../../src/history/settlement-row.js';
-import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochChangedError } from '../../src/protocol/errors.js';
 import { hashOf } from '../../src/protocol/payment/hash.js';
 import { termsOf } from '../../src/protocol/payment/identity.js';
@@ -24,7 +23,6 @@ import type { LedgerAt } from '../../src/settlement/ledger/ledger-scripts.js';
 import { RedisBindings } from '../../src/settlement/ledger/redis-bindings.js';
 import { RedisCooledSettlements } from '../../src/settlement/ledger/redis-cooled-settlements.js';
 import { RedisLabelStore } from '../../src/settlement/ledger/redis-label-store.js';
-import { RedisLaneStore } from '../../src/settlement/ledger/redis-lane-store.js';
 import { RedisOutbox } from '../../src/settlement/ledger/redis-outbox.js';
 import type { Requester } from '../../src/settlement/ledger/requester.js';
 import type { ClaimRef } from '../../src/settlement/ledger/settlement-store.js';
@@ -35,6 +33,7 @@ import {
 import { FakeArchive } from '../builders/settlement/ledger/settlement-archive.js';
 import { aSettlementView } from '../builders/settlement/model/settlement-view.js';
 import { anAttempt, LedgerWorld, LIMITS } from '../settlement/ledger/ledger-world.js';
+import { redisLanes } from '../settlement/ledger/redis-lanes.js';
 import { describeCooled, describeOutbox } from '../twins/history/leaving-contract.js';
 import { CHAIN_ID } from '../twins/settlement/ledger/settlement-store-contract.js';
 
@@ -54,7 +53,7 @@ describe('settlements that leave a ledger', () => {
 
   beforeAll(async () => {
     world = await LedgerWorld.start(undefined, true);
-    cooled = new RedisCooledSettlements(new LedgerConnections(world.redis), world.epochs);
+    cooled = new RedisCooledSettlements(world.scripts);
   });
   afterAll(() => world.stop());
   beforeEach(async () => {
@@ -132,7 +131,7 @@ describe('settlements that leave a ledger', () => {
   describeOutbox('an outbox in Redis', async () => {
     await world.redis.del(archiverKey(CHAIN_ID));
     return {
-      outbox: new RedisOutbox(new LedgerConnections(world.redis), world.epochs),
+      outbox: new RedisOutbox(world.scripts),
       chainId: CHAIN_ID,
       broadcast: async () => {
         const { ref } = await claim(aRequester());
@@ -288,15 +287,10 @@ describe('settlements that leave a ledger', () => {
     const [ended] = archive.settlements.splice(0);
     if (ended === undefined) throw new Error('it is not archived');
     archive.settlements.push({ ...ended, times: { ...ended.times, finished: 2 } });
-    const lanes = new RedisLaneStore(
-      new LedgerConnections(world.redis),
-      world.epochs,
-      LIMITS,
-      archive,
-    );
+    const lanes = redisLanes(world.scripts, LIMITS, archive);
     const held = await world.lane();
     await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
-    await lanes.restoreAttempts(
+    await lanes.leases.restoreAttempts(
       held,
       [
         {
@@ -317,7 +311,7 @@ describe('settlements that leave a ledger', () => {
     const COUNT = 20_000;
     const DAY = 86_400;
     const bindings = new RedisBindings(world.redis, 30 * DAY);
-    const labels = new RedisLabelStore(world.redis, 30 * DAY);
+    const labels = new RedisLabelStore(world.redis, { retentionSeconds: 30 * DAY });
     const bytesEach = async (make: (name: string) => Promise<unknown>): Promise<number> => {
       const before = await usedBytes(world.redis);
       for (let from = 0; from < COUNT; from += 1000) {
@@ -357,16 +351,11 @@ describe('settlements that leave a ledger', () => {
     const held = await world.lane();
     await world.redis.del(recordKey(CHAIN_ID, lost.ref.id));
     const before = await world.redis.hgetall(recordKey(CHAIN_ID, kept.ref.id));
-    const lanes = new RedisLaneStore(
-      new LedgerConnections(world.redis),
-      world.epochs,
-      LIMITS,
-      new FakeArchive(),
-    );
+    const lanes = redisLanes(world.scripts, LIMITS, new FakeArchive());
     const payments = new Map([lost, kept].map(({ ref, of: made }) => [ref.id, made.payment]));
     const attempt = anAttempt(0, [...payments.keys()], hash);
-    await lanes.restoreAttempts(held, [{ attempt, payments }], 1);
-    const outbox = new RedisOutbox(new LedgerConnections(world.redis), world.epochs);
+    await lanes.leases.restoreAttempts(held, [{ attempt, payments }], 1);
+    const outbox = new RedisOutbox(world.scripts);
     // Whoever archived before is gone.
     await world.redis.del(archiverKey(CHAIN_ID));
     const found = await outbox.read(at, { processId: 'p', leaseMs: 1000 }, 100);

@@ -4,6 +4,7 @@ import { ArchivedVersions } from '../../src/history/archived-versions.js';
 import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochs } from '../../src/settlement/ledger/epoch.js';
 import { outboxKey, recordKey } from '../../src/settlement/ledger/keys.js';
+import { LedgerScripts } from '../../src/settlement/ledger/ledger-scripts.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import { readRecorded } from '../../src/settlement/ledger/record.js';
 import { RedisOutbox } from '../../src/settlement/ledger/redis-outbox.js';
@@ -22,7 +23,7 @@ export class OutboxMirror {
     private readonly chainId: number,
     epochs = new LedgerEpochs(new LedgerConnections(redis), true),
   ) {
-    this.#outbox = new RedisOutbox(new LedgerConnections(redis), epochs);
+    this.#outbox = new RedisOutbox(new LedgerScripts(new LedgerConnections(redis), epochs));
   }
 
   async catchUp(): Promise<void> {

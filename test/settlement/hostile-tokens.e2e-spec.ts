@@ -114,7 +114,7 @@ describe('a hostile token', () => {
 
     beforeAll(() => {
       redis = new Redis(world.redis.url);
-      switches = new LaneSwitches(new LedgerConnections(redis));
+      switches = new LaneSwitches(new LedgerConnections(redis), { history: undefined });
     });
     const by = { at: Date.now(), by: 'test' };
     beforeEach(() => switches.set('paused', lane(), world.chainId, by));

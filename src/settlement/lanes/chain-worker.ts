@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { LaneStore } from '../ledger/lane-store.js';
+import type { LaneEndings, LaneQueue } from '../ledger/lane-store.js';
 import type { ParkedFollower } from './following/parked-follower.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneRunner } from './lane-runner.js';
@@ -15,7 +15,8 @@ interface JobConsumer {
 
 interface ChainWorkerOptions {
   readonly chainId: number;
-  readonly store: LaneStore;
+  readonly queue: LaneQueue;
+  readonly endings: LaneEndings;
   readonly heads: LaneHeads & { start(): void; stop(): Promise<void> };
   readonly jobs: JobConsumer;
   readonly parked: ParkedFollower;
@@ -104,22 +105,22 @@ export class ChainWorker {
 
   async sweep(): Promise<void> {
     if (!this.slots.some(({ held }) => held !== undefined)) return;
-    const { store, chainId, jobs, observer, parked } = this.options;
+    const { queue, endings, chainId, jobs, observer, parked } = this.options;
     const ready = await this.#bringOverdue();
-    const swept = await store.sweep(chainId, SWEPT_AT_ONCE);
+    const swept = await queue.sweep(chainId, SWEPT_AT_ONCE);
     jobs.finished(swept.expired);
     await parked.round();
-    observer.parkedNow(chainId, await store.parkedCount(chainId));
+    observer.parkedNow(chainId, await endings.parkedCount(chainId));
     if (ready + swept.ready > 0) this.notifyWork();
   }
 
   /** @returns how many became ready. */
   async #bringOverdue(): Promise<number> {
-    const { store, chainId } = this.options;
+    const { queue, chainId } = this.options;
     let ready = 0;
     for (let round = 0; round < ROUNDS_OF_A_SWEEP; round += 1) {
-      const ids = await store.overdue(chainId, OVERDUE_MS, SWEPT_AT_ONCE);
-      if (ids.length > 0) ready += await store.ready(chainId, ids);
+      const ids = await queue.overdue(chainId, OVERDUE_MS, SWEPT_AT_ONCE);
+      if (ids.length > 0) ready += await queue.ready(chainId, ids);
       if (ids.length < SWEPT_AT_ONCE) break;
     }
     return ready;

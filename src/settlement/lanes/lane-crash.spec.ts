@@ -103,11 +103,24 @@ class Mortal {
   }
 
   #store(): MemoryLaneStore {
+    const { leases, queue, attempts, endings } = this.village.store;
+    const ports = new Map(
+      Object.entries({ leases, queue, attempts, endings }).map(([name, port]) => [
+        name,
+        this.#stepsOf(port),
+      ]),
+    );
     return new Proxy(this.village.store, {
-      get: (store, name) => {
-        const value: unknown = Reflect.get(store, name, store);
+      get: (store, name) => ports.get(String(name)) ?? (Reflect.get(store, name, store) as unknown),
+    });
+  }
+
+  #stepsOf(port: object): object {
+    return new Proxy(port, {
+      get: (_, name) => {
+        const value: unknown = Reflect.get(port, name, port);
         if (typeof value !== 'function') return value;
-        const method = value.bind(store) as (...args: unknown[]) => unknown;
+        const method = value.bind(port) as (...args: unknown[]) => unknown;
         // Whoever listens is told; it is no step.
         return name === 'onEpochChange'
           ? method
@@ -143,7 +156,7 @@ async function aVillage(): Promise<Village> {
   IDS.forEach((id, index) => {
     village.store.claims.claim(id, aPayment(index + 1));
   });
-  await village.store.ready(CHAIN_ID, IDS);
+  await village.store.queue.ready(CHAIN_ID, IDS);
   return village;
 }
 

@@ -15,13 +15,19 @@ import { HANGS_AFTER_MS, LaneRunner } from './lane-runner.js';
 
 const LEASE_MS = 10 * HANGS_AFTER_MS;
 
-function aRunner(clock: TestClock, store: MemoryLaneStore): LaneRunner {
+function aRunner(
+  clock: TestClock,
+  { leases, queue, attempts, endings }: MemoryLaneStore,
+): LaneRunner {
   const chain = new TestChain();
   return new LaneRunner({
     lane: LANE,
     address: SIGNER,
     chain,
-    store,
+    leases,
+    queue,
+    attempts,
+    endings,
     clock,
     signer: new TestSigner(clock),
     reader: chain,
@@ -60,7 +66,7 @@ it('a lane whose step is never answered can be given up, and taken anew by the s
   const store = new MemoryLaneStore(() => clock.now());
   const runner = aRunner(clock, store);
   const acquire = async (): Promise<HeldLane> => {
-    const held = await store.acquire(LANE, CHAIN_ID, 'p1', LEASE_MS);
+    const held = await store.leases.acquire(LANE, CHAIN_ID, 'p1', LEASE_MS);
     if (held === undefined) throw new Error('the lane is not free');
     return held;
   };
@@ -71,7 +77,7 @@ it('a lane whose step is never answered can be given up, and taken anew by the s
   };
   const taking: string[] = [];
   let answer: () => void = () => undefined;
-  store.take = ({ lease }) => {
+  store.queue.take = ({ lease }) => {
     taking.push(lease);
     return new Promise((resolve) => {
       answer = () => {
@@ -90,7 +96,7 @@ it('a lane whose step is never answered can be given up, and taken anew by the s
   await clock.pass(1);
   await comeRound();
   expect(runner.hangingIn).toBe('sending');
-  await store.release(first);
+  await store.leases.release(first);
   runner.abandon();
   await expect(running).rejects.toThrow(LeaseLostError);
   const late = answer;

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Head } from '../../platform/chain/head-watcher.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError, LeaseLostError } from '../../protocol/errors.js';
-import type { HeldLane, LaneStore } from '../ledger/lane-store.js';
+import type { HeldLane, LaneLedger } from '../ledger/lane-store.js';
 import type { BatchRules } from '../model/grouping.js';
 import type { LaneStatus } from '../model/lane-status.js';
 import { Confirmer } from './following/confirmer.js';
@@ -39,10 +39,9 @@ import type { DailyBudgets } from './sending/send-results.js';
 import { LaneState } from './state/lane-state.js';
 
 /** What all lanes of a chain have in common. */
-export interface ChainParts {
+export interface ChainParts extends LaneLedger {
   readonly chain: LaneChain;
   readonly heads: LaneHeads;
-  readonly store: LaneStore;
   readonly fees: FeeMarkets;
   readonly resolver: OutcomeResolver;
   readonly gasEstimates: GasEstimates;

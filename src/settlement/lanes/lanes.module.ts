@@ -9,8 +9,15 @@ import { fanOut } from '../../platform/observability/fan-out.js';
 import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import { connectReader } from '../../platform/redis/redis-connection.js';
-import type { LaneStore } from '../ledger/lane-store.js';
-import { LANE_QUERIES, LANE_STORE, REFILL_STORE } from '../ledger/ledger.module.js';
+import type { LaneLedger } from '../ledger/lane-store.js';
+import {
+  LANE_ATTEMPTS,
+  LANE_ENDINGS,
+  LANE_LEASES,
+  LANE_QUERIES,
+  LANE_QUEUE,
+  REFILL_STORE,
+} from '../ledger/ledger.module.js';
 import { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import { LaneStatuses } from '../ledger/queries/lane-statuses.js';
@@ -27,7 +34,10 @@ import { Lanes } from './lanes.js';
       {
         config: AppConfig,
         chains: ChainRegistry,
-        store: LANE_STORE,
+        leases: LANE_LEASES,
+        queue: LANE_QUEUE,
+        attempts: LANE_ATTEMPTS,
+        endings: LANE_ENDINGS,
         refills: REFILL_STORE,
         statuses: LaneStatuses,
         processes: ProcessRegistry,
@@ -44,10 +54,9 @@ import { Lanes } from './lanes.js';
 })
 export class LanesModule {}
 
-interface Injected {
+interface Injected extends LaneLedger {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
-  readonly store: LaneStore;
   readonly refills: RefillStore;
   readonly statuses: LaneStatuses;
   readonly processes: ProcessRegistry;
@@ -58,9 +67,19 @@ interface Injected {
   readonly jobObserver: JobObserver;
 }
 
-async function startedLanes({ logger, observer, config, ...shared }: Injected): Promise<Lanes> {
+async function startedLanes({
+  leases,
+  queue,
+  attempts,
+  endings,
+  logger,
+  observer,
+  config,
+  ...shared
+}: Injected): Promise<Lanes> {
   const lanes = new Lanes({
     ...shared,
+    ledger: { leases, queue, attempts, endings },
     config,
     // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
     connectWorker: (chainId) => connectReader(config.redis.queue, ledgerTag(chainId)),

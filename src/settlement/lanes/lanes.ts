@@ -13,7 +13,7 @@ import type { DigestSigner } from '../../platform/signing/digest-signer.js';
 import { signerFor } from '../../platform/signing/signer-for.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { workChannel } from '../ledger/keys.js';
-import type { LaneStore } from '../ledger/lane-store.js';
+import type { LaneLedger } from '../ledger/lane-store.js';
 import type { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import type { LaneStatuses } from '../ledger/queries/lane-statuses.js';
@@ -26,7 +26,7 @@ import { ChainOutcomeResolver } from './following/chain-outcome-resolver.js';
 import { ChainReceiptReader } from './following/chain-receipt-reader.js';
 import { ParkedFollower } from './following/parked-follower.js';
 import type { LaneEvents } from './lane-events.js';
-import { LaneLeases } from './lane-leases.js';
+import { LaneHolder } from './lane-holder.js';
 import type { LaneObserver } from './lane-observer.js';
 import { LaneReporter } from './lane-reporter.js';
 import { type ChainParts, LaneRunner, type LaneRunnerOptions } from './lane-runner.js';
@@ -43,7 +43,7 @@ import { LaneSigner } from './sending/lane-signer.js';
 interface LanesOptions {
   readonly config: AppConfig;
   readonly chains: ChainRegistry;
-  readonly store: LaneStore;
+  readonly ledger: LaneLedger;
   readonly refills: RefillStore;
   readonly statuses: LaneStatuses;
   readonly processes: ProcessRegistry;
@@ -66,18 +66,18 @@ type RunnerFor = (
 /** The lanes of this process, put together from the settings. */
 export class Lanes {
   readonly #workers: readonly ChainWorker[];
-  readonly #leases: LaneLeases;
+  readonly #holder: LaneHolder;
   readonly #reporter: LaneReporter;
   readonly #signers: DigestSigner[] = [];
 
   constructor(private readonly options: LanesOptions) {
-    const { config, chains, store, processes, laneQueries, statuses, observer, clock } = options;
+    const { config, chains, ledger, processes, laneQueries, statuses, observer, clock } = options;
     this.#workers = config.networks.flatMap((network) => {
       const chain = chains.get(network.chainId);
       return chain === undefined ? [] : [this.#workerFor(network, chain)];
     });
-    this.#leases = new LaneLeases({
-      store,
+    this.#holder = new LaneHolder({
+      leases: ledger.leases,
       workers: this.#workers,
       processId: processes.processId,
       leaseMs: config.lanes.leaseMs,
@@ -96,7 +96,7 @@ export class Lanes {
 
   /** The lanes this process holds now. */
   get heldLanes(): readonly string[] {
-    return this.#leases.heldLanes;
+    return this.#holder.heldLanes;
   }
 
   /** @throws StartError when a key is that of another address than the settings say. */
@@ -108,25 +108,25 @@ export class Lanes {
     });
     const channels = this.#workers.map(({ chainId }) => workChannel(chainId));
     if (channels.length > 0) await subscriber.subscribe(...channels);
-    await this.#leases.start();
+    await this.#holder.start();
     await this.#reporter.start();
   }
 
   /** Stops taking work, lets what is being signed be sent, and gives the lanes to the others. */
   async stop(): Promise<void> {
     this.#reporter.stop();
-    await this.#leases.stop();
+    await this.#holder.stop();
   }
 
   #workerFor(network: NetworkConfig, chain: EvmChain): ChainWorker {
-    const { config, store, laneQueries, observer, clock, connectWorker, processes } = this.options;
+    const { config, ledger, laneQueries, observer, clock, connectWorker, processes } = this.options;
     const { chainId } = chain;
     const heads: HeadWatcher = new HeadWatcher(chain, () =>
       worker.slots.some(({ runner }) => runner.isWaitingForBlocks),
     );
     const jobs = new SettlementWorker({
       chainId,
-      store,
+      store: ledger.queue,
       connect: () => connectWorker(chainId),
       ...queuePrefix(config.redis.queue, ledgerTag(chainId)),
       onReady: () => {
@@ -149,13 +149,13 @@ export class Lanes {
     const assetSuspensions = new AssetSuspension();
     const batchSuffix = dataSuffixOf(config.builderCode, undefined);
     const parts: ChainParts = {
+      ...ledger,
       chain: new EvmLaneChain(chain),
       heads,
-      store,
       fees: new FeeOracle(chain),
       resolver: new ChainOutcomeResolver({
         chain,
-        store,
+        endings: ledger.endings,
         maxGas: config.maxGasPerSettle,
         onSearched: () => {
           worker.notifyNews();
@@ -214,7 +214,8 @@ export class Lanes {
     );
     const worker: ChainWorker = new ChainWorker({
       chainId,
-      store,
+      queue: ledger.queue,
+      endings: ledger.endings,
       heads,
       jobs,
       parked: new ParkedFollower({ ...parts, chainId }),

@@ -1,4 +1,5 @@
-import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { Injectable } from '@nestjs/common';
+import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { type AuditEntry, readAuditEntry } from './audit-entry.js';
 import { auditKey } from './keys.js';
@@ -12,6 +13,7 @@ export interface AuditTrail {
 }
 
 /** {@link AuditTrail} in Redis. */
+@Injectable()
 export class RedisAuditTrail implements AuditTrail {
   constructor(private readonly ledger: LedgerConnections) {}
 

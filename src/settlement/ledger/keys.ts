@@ -83,6 +83,8 @@ export const speakersKeys = (chainId: number): readonly [speakers: string, await
 ];
 export const formatKey = (chainId: number): string => ledgerKey(chainId, 'format');
 export const recordKey = (chainId: number, id: string): string => ledgerKey(chainId, `s:${id}`);
+export const recordKeys = (chainId: number, ids: readonly string[]): string[] =>
+  ids.map((id) => recordKey(chainId, id));
 export const authorizationKey = (chainId: number, authorizationId: string): string =>
   ledgerKey(chainId, `a:${authorizationId}`);
 export const lostSaleKey = (chainId: number, authorizationId: string): string =>

@@ -1,13 +1,15 @@
-import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { Injectable } from '@nestjs/common';
+import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import {
   runKeyedScript,
   type Script,
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import { LedgerEpochChangedError } from '../../protocol/errors.js';
-import { asEpochError, type LedgerEpochs } from './epoch.js';
-import { epochKey, outboxKey } from './keys.js';
+import { LeaseLostError, LedgerEpochChangedError } from '../../protocol/errors.js';
+import { asEpochError, isLeaseError, LedgerEpochs } from './epoch.js';
+import { epochKey, laneKey, outboxKey, recordKeys } from './keys.js';
+import type { HeldLane } from './lane-store.js';
 
 /**
  * A script with the keys and arguments that are its own: epoch key and epoch go before them, and the key of
@@ -30,11 +32,32 @@ export interface LedgerAt {
  *
  * @throws RedisUnavailableError from every method when Redis does not answer.
  */
+@Injectable()
 export class LedgerScripts {
   constructor(
-    private readonly ledger: LedgerConnections,
-    private readonly epochs: LedgerEpochs,
+    readonly ledger: LedgerConnections,
+    readonly epochs: LedgerEpochs,
   ) {}
+
+  /**
+   * A step of a lane: its lease and the epoch it was acquired at are asserted.
+   *
+   * @param ids - of the settlements it is about.
+   * @throws LeaseLostError when the lease is not ours any more, LedgerEpochChangedError: nothing was written.
+   */
+  async runHeld(
+    { lane, chainId, lease, epoch }: HeldLane,
+    script: Script,
+    ids: readonly string[],
+    args: readonly ScriptArgument[],
+  ): Promise<ScriptReply> {
+    const keys = [laneKey(chainId, lane), ...recordKeys(chainId, ids)];
+    try {
+      return await this.runAt({ chainId, epoch }, { script, keys, args: [lease, ...args] });
+    } catch (error) {
+      throw isLeaseError(error) ? new LeaseLostError(lane) : error;
+    }
+  }
 
   /** @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written. */
   async runAt(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {

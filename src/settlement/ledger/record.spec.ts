@@ -12,9 +12,9 @@ import {
   paymentFields,
   readDetails,
   readHash,
-  readHashes,
   readReason,
   readRecord,
+  readSentBefore,
   readStage,
 } from './record.js';
 
@@ -177,9 +177,10 @@ describe('the payment of a record', () => {
 describe('hashes of a record', () => {
   it('are written without prefix, and read as they were', () => {
     expect(readHash(encodeHash(TX))).toBe(TX);
-    expect(readHashes([OLDER, TX].map(encodeHash).join(','))).toEqual([OLDER, TX]);
-    expect(readHashes(undefined)).toEqual([]);
-    expect(readHashes('')).toEqual([]);
+    const read = (hashes: string | undefined) => readSentBefore('7', hashes).hashes;
+    expect(read([OLDER, TX].map(encodeHash).join(','))).toEqual([OLDER, TX]);
+    expect(read(undefined)).toEqual([]);
+    expect(read('')).toEqual([]);
     expect(readHash('')).toBeUndefined();
   });
 

@@ -15,6 +15,7 @@ import { DEFAULT_SCHEME, isMethodName } from '../../protocol/schemes/registry.js
 import type { RecordedSettlement } from '../model/recorded-settlement.js';
 import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
 import { type Stage, STATE_OF } from '../model/settlement-machine.js';
+import type { SentBefore } from './lane-store.js';
 import { asList } from './reply.js';
 import type { Adoption } from './settlement-store.js';
 
@@ -284,8 +285,13 @@ export function readHash(text: string | undefined): Hex | undefined {
   return `0x${text}`;
 }
 
-export function readHashes(text: string | undefined): readonly Hex[] {
+function readHashes(text: string | undefined): readonly Hex[] {
   return (text ?? '').split(',').flatMap((one) => readHash(one) ?? []);
+}
+
+/** What scripts say of the attempts that carried a settlement before. */
+export function readSentBefore(since: string, hashes: string | undefined): SentBefore {
+  return { sinceBlock: BigInt(since), hashes: readHashes(hashes) };
 }
 
 export function readStage(text: string | undefined): Exclude<Stage, 'none'> {

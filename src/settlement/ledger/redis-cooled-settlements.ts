@@ -1,4 +1,4 @@
-import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { Injectable } from '@nestjs/common';
 import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 import type {
   CooledRead,
@@ -6,7 +6,6 @@ import type {
   CooledSettlements,
   Parting,
 } from './cooled-settlements.js';
-import type { LedgerEpochs } from './epoch.js';
 import { recordKey } from './keys.js';
 import { type LedgerAt, LedgerScripts } from './ledger-scripts.js';
 import { readRecorded } from './record.js';
@@ -16,22 +15,19 @@ import { loadScript } from './script-files.js';
 const SCRIPTS = { read: loadScript('read_cooled'), part: loadScript('part_cooled') };
 
 /** {@link CooledSettlements} in Redis. */
+@Injectable()
 export class RedisCooledSettlements implements CooledSettlements {
-  readonly #scripts: LedgerScripts;
-
-  constructor(ledger: LedgerConnections, epochs: LedgerEpochs) {
-    this.#scripts = new LedgerScripts(ledger, epochs);
-  }
+  constructor(private readonly scripts: LedgerScripts) {}
 
   async read(at: LedgerAt, unchangedMs: number, most: number): Promise<CooledRead> {
     const call = { script: SCRIPTS.read, keys: [], args: [unchangedMs, most] };
-    const [kind, cooled] = asList(await this.#scripts.runAt(at, call));
+    const [kind, cooled] = asList(await this.scripts.runAt(at, call));
     if (kind === 'behind') return { kind };
     return { kind: 'read', cooled: asList(cooled).map((one) => readCooled(asList(one))) };
   }
 
   async part(at: LedgerAt, partings: readonly Parting[]): Promise<number> {
-    const removed = await this.#scripts.runAt(at, {
+    const removed = await this.scripts.runAt(at, {
       script: SCRIPTS.part,
       keys: partings.map(({ id }) => recordKey(at.chainId, id)),
       args: partings.flatMap(({ digest, verdict }) => [digest, verdict]),

@@ -1,15 +1,19 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/app-config.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
+import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { labelKey } from './keys.js';
 import { LABELLED_MAX, type LabelStore } from './label-store.js';
 import { REQUESTER_SCRIPTS } from './requester-scripts.js';
-import type { ClaimRef } from './settlement-store.js';
+import type { ClaimRef, LedgerLifetimes } from './settlement-store.js';
 
 /** Labels in Redis. */
+@Injectable()
 export class RedisLabelStore implements LabelStore {
   constructor(
-    private readonly redis: SharedRedis,
-    private readonly retentionSeconds: number,
+    @Inject(LEDGER_REDIS) private readonly redis: SharedRedis,
+    @Inject(AppConfig) private readonly config: Pick<LedgerLifetimes, 'retentionSeconds'>,
   ) {}
 
   async note(tag: string, { chainId, id }: ClaimRef): Promise<void> {
@@ -17,7 +21,7 @@ export class RedisLabelStore implements LabelStore {
       this.redis,
       REQUESTER_SCRIPTS.label,
       [labelKey(tag)],
-      [`${chainId}:${id}`, LABELLED_MAX, this.retentionSeconds],
+      [`${chainId}:${id}`, LABELLED_MAX, this.config.retentionSeconds],
     );
   }
 

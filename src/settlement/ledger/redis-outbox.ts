@@ -1,10 +1,9 @@
-import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { Injectable } from '@nestjs/common';
 import {
   runKeyedScript,
   runTransaction,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import type { LedgerEpochs } from './epoch.js';
 import { archiverKey, outboxKey } from './keys.js';
 import { type LedgerAt, LedgerScripts } from './ledger-scripts.js';
 import type {
@@ -26,18 +25,12 @@ const SCRIPTS = {
 };
 
 /** {@link Outbox} in Redis. */
+@Injectable()
 export class RedisOutbox implements Outbox {
-  readonly #scripts: LedgerScripts;
-
-  constructor(
-    private readonly ledger: LedgerConnections,
-    private readonly epochs: LedgerEpochs,
-  ) {
-    this.#scripts = new LedgerScripts(ledger, epochs);
-  }
+  constructor(private readonly scripts: LedgerScripts) {}
 
   async now(chainId: number): Promise<LedgerAt> {
-    return { chainId, epoch: await this.epochs.of(chainId) };
+    return { chainId, epoch: await this.scripts.epochs.of(chainId) };
   }
 
   async read(
@@ -46,7 +39,7 @@ export class RedisOutbox implements Outbox {
     most: number,
   ): Promise<OutboxRead> {
     const reply = asList(
-      await this.#scripts.runAt(at, {
+      await this.scripts.runAt(at, {
         script: SCRIPTS.read,
         keys: [archiverKey(at.chainId)],
         args: [processId, leaseMs, most],
@@ -62,12 +55,12 @@ export class RedisOutbox implements Outbox {
   }
 
   async trim(at: LedgerAt, last: string): Promise<void> {
-    await this.#scripts.runAt(at, { script: SCRIPTS.trim, keys: [], args: [last] });
+    await this.scripts.runAt(at, { script: SCRIPTS.trim, keys: [], args: [last] });
   }
 
   async release(chainId: number, processId: string): Promise<void> {
     await runKeyedScript(
-      this.ledger.of(chainId),
+      this.scripts.ledger.of(chainId),
       SCRIPTS.release,
       [archiverKey(chainId)],
       [processId],
@@ -78,7 +71,7 @@ export class RedisOutbox implements Outbox {
     const key = outboxKey(chainId);
     const [entries, oldest, time] = await runTransaction(
       'backlog',
-      this.ledger.of(chainId).multi().xlen(key).xrange(key, '-', '+', 'COUNT', 1).time(),
+      this.scripts.ledger.of(chainId).multi().xlen(key).xrange(key, '-', '+', 'COUNT', 1).time(),
     );
     const [first] = oldest as readonly (readonly [string, readonly string[]])[];
     if (first === undefined) return { entries: 0, oldestMs: 0 };

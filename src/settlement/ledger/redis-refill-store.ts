@@ -1,10 +1,9 @@
-import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { Injectable } from '@nestjs/common';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { type Attempt, encodeAttempt } from '../model/attempt.js';
-import type { LedgerEpochs } from './epoch.js';
 import { laneKey, laneSpentKey } from './keys.js';
 import type { HeldLane } from './lane-store.js';
-import { LaneStepRunner, type LedgerLifetimes } from './redis-lanes/lane-step-runner.js';
+import { LedgerScripts } from './ledger-scripts.js';
 import {
   lastRefillOf,
   readLastRefill,
@@ -19,24 +18,17 @@ import { loadScript } from './script-files.js';
 const REFILL = loadScript('refill');
 
 /** {@link RefillStore} in Redis. */
+@Injectable()
 export class RedisRefillStore implements RefillStore {
-  readonly #runner: LaneStepRunner;
-
-  constructor(
-    private readonly ledger: LedgerConnections,
-    epochs: LedgerEpochs,
-    lifetimes: LedgerLifetimes,
-  ) {
-    this.#runner = new LaneStepRunner(ledger, epochs, lifetimes);
-  }
+  constructor(private readonly scripts: LedgerScripts) {}
 
   async refill(held: HeldLane, attempt: Attempt, budget: RefillBudget): Promise<RefillResult> {
     const last = lastRefillOf(attempt);
     const { costGwei, laneGwei, day } = budget;
     const [kind, subject = ''] = asTexts(
-      await this.#runner.write(
-        REFILL,
+      await this.scripts.runHeld(
         held,
+        REFILL,
         [],
         [
           attempt.accountNonce,
@@ -60,7 +52,7 @@ export class RedisRefillStore implements RefillStore {
     { chainId, lane }: Pick<HeldLane, 'chainId' | 'lane'>,
     day: string,
   ): Promise<RefillBook> {
-    const redis = this.ledger.of(chainId);
+    const redis = this.scripts.ledger.of(chainId);
     const [spent, last] = await redisCall(
       'refill book',
       Promise.all([

@@ -1,5 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
-import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import {
   redisCall,
   type Script,
@@ -10,7 +11,7 @@ import { type PaymentIdentity, settlementIdOf } from '../../protocol/payment/ide
 import { needsNoTransaction } from '../../protocol/payment/payment-facts.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import type { Binding, BoundPayment } from './binding.js';
-import { AWAITED_MS, type LedgerEpochs } from './epoch.js';
+import { AWAITED_MS } from './epoch.js';
 import * as keys from './keys.js';
 import { LedgerScripts } from './ledger-scripts.js';
 import { readInFlight } from './queries/in-flight.js';
@@ -30,6 +31,7 @@ import {
   type JoinResult,
   type LeaveResult,
   type LedgerLimits,
+  lifeOf,
   type Look,
   type MadeSale,
   type PayerRef,
@@ -42,17 +44,15 @@ import {
 } from './settlement-store.js';
 
 /** {@link SettlementStore} in Redis. */
+@Injectable()
 export class RedisSettlementStore implements SettlementStore {
-  readonly #scripts: LedgerScripts;
   readonly #bindings: RedisBindings;
 
   constructor(
-    private readonly ledger: LedgerConnections,
-    private readonly epochs: LedgerEpochs,
-    private readonly limits: LedgerLimits,
+    private readonly scripts: LedgerScripts,
+    @Inject(AppConfig) private readonly limits: LedgerLimits,
   ) {
-    this.#scripts = new LedgerScripts(ledger, epochs);
-    this.#bindings = new RedisBindings(ledger.shared, limits.retentionSeconds);
+    this.#bindings = new RedisBindings(scripts.ledger.shared, limits.retentionSeconds);
   }
 
   async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
@@ -103,7 +103,7 @@ export class RedisSettlementStore implements SettlementStore {
 
   async hasClaim(chainId: number, authorizationId: string): Promise<boolean> {
     const key = keys.authorizationKey(chainId, authorizationId);
-    return (await redisCall('hasClaim', this.ledger.of(chainId).exists(key))) > 0;
+    return (await redisCall('hasClaim', this.scripts.ledger.of(chainId).exists(key))) > 0;
   }
 
   async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
@@ -197,8 +197,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async takeBack(ref: ClaimRef, requester: Requester): Promise<boolean> {
-    const { tombstoneSeconds, retentionSeconds } = this.limits;
-    const args = [requester.id, tombstoneSeconds, retentionSeconds, UNSURE_MS];
+    const args = [requester.id, ...lifeOf(this.limits), UNSURE_MS];
     return (await this.#runOn(REQUESTER_SCRIPTS.takeBack, ref, args)) === 1;
   }
 
@@ -213,8 +212,7 @@ export class RedisSettlementStore implements SettlementStore {
       cause,
       knownHash === undefined ? '' : encodeHash(knownHash),
       UNSURE_MS,
-      this.limits.tombstoneSeconds,
-      this.limits.retentionSeconds,
+      ...lifeOf(this.limits),
     ]);
     if (view === undefined) return { kind: 'gone' };
     switch (kind) {
@@ -243,14 +241,13 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async restateWithdrawal({ ref, reason }: ToldWithdrawal): Promise<boolean> {
-    const { tombstoneSeconds, retentionSeconds } = this.limits;
-    const args = [reason, tombstoneSeconds, retentionSeconds];
+    const args = [reason, ...lifeOf(this.limits)];
     return (await this.#runOn(REQUESTER_SCRIPTS.restateWithdrawal, ref, args)) === 1;
   }
 
   async speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void> {
-    const epoch = await this.epochs.of(chainId);
-    await this.#scripts.runAt(
+    const epoch = await this.scripts.epochs.of(chainId);
+    await this.scripts.runAt(
       { chainId, epoch },
       {
         script: REQUESTER_SCRIPTS.speak,
@@ -293,7 +290,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   onEpochChange(listener: (chainId: number) => void): () => void {
-    return this.epochs.onChange(listener);
+    return this.scripts.epochs.onChange(listener);
   }
 
   /** A script of one claim that answers {kind, view} or {'gone'}. */
@@ -322,6 +319,6 @@ export class RedisSettlementStore implements SettlementStore {
     own: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<ScriptReply> {
-    return this.#scripts.runAgain(chainId, { script, keys: own, args });
+    return this.scripts.runAgain(chainId, { script, keys: own, args });
   }
 }

@@ -25,7 +25,7 @@ export interface RefillBook {
 
 /**
  * The steps of a treasury that other lanes do not have. What was sent is followed, replaced and closed by those of
- * every lane: see `LaneStore`, which also says what the errors mean.
+ * every lane: see `LaneLedger`, which also says what the errors mean.
  *
  * @throws LeaseLostError, LedgerEpochChangedError, RedisUnavailableError.
  */

@@ -230,11 +230,22 @@ export interface PayerRef {
   readonly payer: Address;
 }
 
-/** Settings and lifetimes of a ledger. */
-export interface LedgerLimits {
-  readonly queueMax: number;
+/** How long what has finished is kept: the details of a record, and its tombstone. */
+export interface LedgerLifetimes {
   readonly retentionSeconds: number;
   readonly tombstoneSeconds: number;
+}
+
+/** As scripts take it. */
+export function lifeOf(
+  lifetimes: LedgerLifetimes,
+): readonly [tombstone: number, retention: number] {
+  return [lifetimes.tombstoneSeconds, lifetimes.retentionSeconds];
+}
+
+/** Settings and lifetimes of a ledger. */
+export interface LedgerLimits extends LedgerLifetimes {
+  readonly queueMax: number;
   /** Milliseconds after an inclusion from which on everybody may have the sale. */
   readonly saleGraceMs: number;
 }

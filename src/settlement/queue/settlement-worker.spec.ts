@@ -7,7 +7,7 @@ import {
 import { delay } from '../../platform/concurrency/timing.js';
 import { Secret } from '../../platform/config/secret.js';
 import { connectReader } from '../../platform/redis/redis-connection.js';
-import type { LaneStore } from '../ledger/lane-store.js';
+import type { LaneQueue } from '../ledger/lane-store.js';
 import { NO_TRACES } from './job-observer.js';
 import { SettlementWorker } from './settlement-worker.js';
 
@@ -22,7 +22,7 @@ describe('a worker whose Redis of the queue does not answer', () => {
     troubles = 0;
     return new SettlementWorker({
       chainId: 56,
-      store: {} as LaneStore,
+      store: {} as LaneQueue,
       connect: () => {
         const connection = connectReader(url);
         connections.push(connection);

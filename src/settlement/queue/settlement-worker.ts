@@ -2,7 +2,7 @@ import { type Job, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { closing } from '../../platform/redis/bull-closing.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import type { LaneStore } from '../ledger/lane-store.js';
+import type { LaneQueue } from '../ledger/lane-store.js';
 import type { JobObserver } from './job-observer.js';
 import { queueNameOf } from './settlement.queue.js';
 import { OpenJobs, readJob, type SettlementJob } from './settlement-job.js';
@@ -27,7 +27,7 @@ const TROUBLE_EVERY_MS = 60_000;
 
 interface SettlementWorkerOptions {
   readonly chainId: number;
-  readonly store: LaneStore;
+  readonly store: LaneQueue;
   /** Of the queue's keys; that of BullMQ where it is absent. */
   readonly prefix?: string;
   /** A connection of its own for each reader of the queue. */

@@ -4,11 +4,12 @@ import { LedgerConnections } from '../../../src/platform/redis/ledger-connection
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { listKey, recordKey, revertsKey, signerOf } from '../../../src/settlement/ledger/keys.js';
+import { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
 import { readStage } from '../../../src/settlement/ledger/record.js';
-import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import { STATE_OF } from '../../../src/settlement/model/settlement-machine.js';
 import type { LaneStoreHarness } from '../../twins/settlement/ledger/lane-store-contract.js';
+import { redisLanes } from './redis-lanes.js';
 
 const CHAIN = 56;
 const LIMITS = {
@@ -35,14 +36,15 @@ export async function emptyLedger(
   await redis.flushall();
   const epochs = new LedgerEpochs(ledger, hasOutbox);
   await epochs.start([CHAIN]);
-  const requests = new RedisSettlementStore(ledger, epochs, LIMITS);
+  const scripts = new LedgerScripts(ledger, epochs);
+  const requests = new RedisSettlementStore(scripts, LIMITS);
   const aRequester = () => {
     requesters += 1;
     return { id: `p.${requesters}`, keyTag: '', credentials: ['somebody'], arrivedAt: Date.now() };
   };
   const claimants = new Map<string, ReturnType<typeof aRequester>>();
   return {
-    store: new RedisLaneStore(ledger, epochs, LIMITS),
+    store: redisLanes(scripts, LIMITS),
     claim: async (payment, { isAsync = false } = {}) => {
       const requester = aRequester();
       const terms = termsOf(payment.chainId, payment.asset, payment.authorization);

@@ -20,10 +20,10 @@ afterAll(async () => {
 
 labelStoreContract('in Redis', async () => {
   await redis.flushall();
-  return new RedisLabelStore(redis, 3600);
+  return new RedisLabelStore(redis, { retentionSeconds: 3600 });
 });
 
 it('labels in Redis are forgotten with what they lead to', async () => {
-  await new RedisLabelStore(redis, 3600).note('a', { chainId: 56, id: 'b' });
+  await new RedisLabelStore(redis, { retentionSeconds: 3600 }).note('a', { chainId: 56, id: 'b' });
   expect(await redis.ttl(labelKey('a'))).toBeGreaterThan(3500);
 });

@@ -8,7 +8,7 @@ import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { formatKey, listKey, payerKey, recordKey } from '../../../src/settlement/ledger/keys.js';
-import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
+import { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import type { ClaimRef } from '../../../src/settlement/ledger/settlement-store.js';
 import {
@@ -25,6 +25,7 @@ import {
   CHAIN_ID,
 } from '../../twins/settlement/ledger/settlement-store-contract.js';
 import { anAttempt, BLOCK, LedgerWorld, LIMITS, NO_BUDGET } from './ledger-world.js';
+import { redisLanes } from './redis-lanes.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 
@@ -70,7 +71,7 @@ describe('the ledger under attack', () => {
     const add = async (payTo: Hex, nonce: number): Promise<void> => {
       const { id } = await claimed(paymentTo(payTo, nonce));
       ids.set(id, payTo);
-      await world.lanes.ready(CHAIN_ID, [id]);
+      await world.lanes.queue.ready(CHAIN_ID, [id]);
     };
     let nonce = 0;
     for (let count = 0; count < 3; count += 1) await add(large, (nonce += 1));
@@ -81,7 +82,7 @@ describe('the ledger under attack', () => {
         nonce += 1;
         await add(`0x${nonce.toString(16).padStart(40, '0')}`, nonce);
       }
-      for (const { id } of await world.lanes.take(held, 1)) served.push(ids.get(id) ?? '');
+      for (const { id } of await world.lanes.queue.take(held, 1)) served.push(ids.get(id) ?? '');
     }
     // Those that were there before a payee came are served before it: it is served, and not once only.
     expect(served[0]).toBe(large);
@@ -89,7 +90,7 @@ describe('the ledger under attack', () => {
     const firstNew = served.slice(1, 3);
     expect(firstNew).not.toContain(large);
     expect(served.filter((payTo) => payTo === large).length).toBeGreaterThanOrEqual(2);
-    await world.lanes.release(held);
+    await world.lanes.leases.release(held);
   });
 
   it.each([
@@ -141,7 +142,7 @@ describe('the ledger under attack', () => {
     const { id } = await claimed(paymentTo(`0x${'77'.repeat(20)}`, 9001, past), {
       isHandedOut: true,
     });
-    const { expired } = await world.lanes.sweep(CHAIN_ID, 100);
+    const { expired } = await world.lanes.queue.sweep(CHAIN_ID, 100);
     expect(expired).toEqual([id]);
     const [stage, reason] = await world.redis.hmget(recordKey(CHAIN_ID, id), 'stage', 'reason');
     expect(stage).toBe('expired');
@@ -154,10 +155,10 @@ describe('the ledger under attack', () => {
     const ref = await claimed(aPayment(), { requester });
     await world.store.leave(ref, requester, 'closed', undefined);
     const held = await world.lane();
-    await world.lanes.include(held, 0, BLOCK, 1, [{ id: ref.id, logIndex: 0 }]);
-    await world.lanes.finish(held, 0, [{ id: ref.id, state: 'finalized', isPaid: true }]);
-    expect(await world.lanes.ready(CHAIN_ID, [ref.id])).toBe(0);
-    const allocated = await world.lanes.allocate(held, anAttempt(0, [ref.id]), NO_BUDGET);
+    await world.lanes.attempts.include(held, 0, BLOCK, 1, [{ id: ref.id, logIndex: 0 }]);
+    await world.lanes.endings.finish(held, 0, [{ id: ref.id, state: 'finalized', isPaid: true }]);
+    expect(await world.lanes.queue.ready(CHAIN_ID, [ref.id])).toBe(0);
+    const allocated = await world.lanes.attempts.allocate(held, anAttempt(0, [ref.id]), NO_BUDGET);
     expect(allocated).toEqual({ kind: 'gone', ids: [ref.id] });
     expect(await world.redis.hget(recordKey(CHAIN_ID, ref.id), 'stage')).toBe('withdrawn');
   });
@@ -168,17 +169,19 @@ describe('the ledger under attack', () => {
     await world.take(held, ref.id);
     const attempt = anAttempt(0, [ref.id]);
     const budget = { costGwei: 60n, laneGwei: 100n, payeeGwei: undefined, day: '2026-11-21' };
-    expect(await world.lanes.allocate(held, attempt, budget)).toEqual({ kind: 'ok' });
+    expect(await world.lanes.attempts.allocate(held, attempt, budget)).toEqual({ kind: 'ok' });
     const dearer = { ...attempt, transactions: [...attempt.transactions, ...attempt.transactions] };
-    const over = await world.lanes.replace(held, dearer, { ...budget, costGwei: 101n });
+    const over = await world.lanes.attempts.replace(held, dearer, { ...budget, costGwei: 101n });
     expect(over).toEqual({ kind: 'budget', subject: 'lane' });
     const spentKey = `x402:{${CHAIN_ID}:0}:g:lane:${held.lane.split(':')[1] ?? ''}:2026-11-21`;
     expect(await world.redis.get(spentKey)).toBe('60');
-    expect(await world.lanes.replace(held, dearer, { ...budget, costGwei: 100n })).toEqual({
-      kind: 'ok',
-    });
+    expect(await world.lanes.attempts.replace(held, dearer, { ...budget, costGwei: 100n })).toEqual(
+      {
+        kind: 'ok',
+      },
+    );
     expect(await world.redis.get(spentKey)).toBe('100');
-    await world.lanes.closeAttempt(held, 0, 30n * 10n ** 9n);
+    await world.lanes.attempts.closeAttempt(held, 0, 30n * 10n ** 9n);
     expect(await world.redis.get(spentKey)).toBe('30');
   });
 
@@ -190,17 +193,19 @@ describe('the ledger under attack', () => {
     const held = await world.lane();
     const other = await claimed();
     await world.take(held, other.id);
-    await world.lanes.allocate(held, anAttempt(0, [other.id]), NO_BUDGET);
+    await world.lanes.attempts.allocate(held, anAttempt(0, [other.id]), NO_BUDGET);
     const retryAtMs = Date.now() - 1;
-    await world.lanes.park(held, 0, 5n, [{ id: other.id, why: 'search_failed', retryAtMs }]);
-    expect(await world.lanes.parkedCount(CHAIN_ID)).toBe(1);
-    const [due] = await world.lanes.dueParked(CHAIN_ID, 10);
+    await world.lanes.endings.park(held, 0, 5n, [
+      { id: other.id, why: 'search_failed', retryAtMs },
+    ]);
+    expect(await world.lanes.endings.parkedCount(CHAIN_ID)).toBe(1);
+    const [due] = await world.lanes.endings.dueParked(CHAIN_ID, 10);
     expect(due).toMatchObject({ id: other.id, why: 'search_failed', tries: 0 });
     expect(due?.sentBefore).toEqual({ sinceBlock: 5n, hashes: [TX] });
-    expect(await world.lanes.dueParked(CHAIN_ID, 10)).toEqual([]);
+    expect(await world.lanes.endings.dueParked(CHAIN_ID, 10)).toEqual([]);
     const ending = { id: other.id, state: 'foreign', isPaid: true, transaction: TX } as const;
-    await world.lanes.unpark(CHAIN_ID, [{ kind: 'ended', ending }]);
-    expect(await world.lanes.parkedCount(CHAIN_ID)).toBe(0);
+    await world.lanes.endings.unpark(CHAIN_ID, [{ kind: 'ended', ending }]);
+    expect(await world.lanes.endings.parkedCount(CHAIN_ID)).toBe(0);
     expect(await world.redis.hget(recordKey(CHAIN_ID, other.id), 'paid')).toBe('1');
   });
 
@@ -218,26 +223,30 @@ describe('the ledger under attack', () => {
     const held = await own.lane();
     await own.broadcast(ref, TX, held);
     let changes = 0;
-    own.lanes.onEpochChange(() => (changes += 1));
+    own.lanes.leases.onEpochChange(() => (changes += 1));
 
     await own.redis.flushall();
-    await expect(own.lanes.renew(held, 1000)).rejects.toThrow(LedgerEpochChangedError);
-    await expect(own.lanes.take(held, 1)).rejects.toThrow(LedgerEpochChangedError);
-    const again = await own.lanes.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
+    await expect(own.lanes.leases.renew(held, 1000)).rejects.toThrow(LedgerEpochChangedError);
+    await expect(own.lanes.queue.take(held, 1)).rejects.toThrow(LedgerEpochChangedError);
+    const again = await own.lanes.leases.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
     if (again === undefined) throw new Error('it is free');
     expect(again.epoch).not.toBe(held.epoch);
     expect(changes).toBe(1);
     const payments = new Map([[ref.id, made.payment]]);
-    await own.lanes.restoreAttempts(again, [{ attempt: anAttempt(0, [ref.id]), payments }], 1);
-    const opened = await own.lanes.open(again);
+    await own.lanes.leases.restoreAttempts(
+      again,
+      [{ attempt: anAttempt(0, [ref.id]), payments }],
+      1,
+    );
+    const opened = await own.lanes.leases.open(again);
     expect(opened).toMatchObject({ next: 1, attempts: [{ accountNonce: 0 }] });
     expect(opened.settlements.get(ref.id)).toMatchObject({ state: 'broadcast', accountNonce: 0 });
     expect(await own.store.join(ref, requester)).toMatchObject({
       view: { state: 'broadcast', transaction: TX, termsTag: made.identity.termsTag },
     });
     // It goes on as if nothing had been.
-    await own.lanes.include(again, 0, BLOCK, 1, [{ id: ref.id, logIndex: 0 }]);
-    await own.lanes.finish(again, 0, [{ id: ref.id, state: 'finalized', isPaid: true }]);
+    await own.lanes.attempts.include(again, 0, BLOCK, 1, [{ id: ref.id, logIndex: 0 }]);
+    await own.lanes.endings.finish(again, 0, [{ id: ref.id, state: 'finalized', isPaid: true }]);
     expect(
       await own.redis.exists(
         `x402:{${CHAIN_ID}:0}:f:${made.payment.asset}:${made.payment.authorization.from}`,
@@ -272,7 +281,7 @@ describe('the ledger under attack', () => {
     const [sold, waiting] = [await claimOf(aPayment()), await claimOf(aPayment())];
     const told = await claimOf(aPayment());
     const queued = [waiting.id, told.id];
-    await first.lanes.ready(CHAIN_ID, queued);
+    await first.lanes.queue.ready(CHAIN_ID, queued);
     await first.store.join(sold, other);
     await first.broadcast(sold, TX);
     await first.include(sold);
@@ -290,7 +299,7 @@ describe('the ledger under attack', () => {
     gate.leadTo(replica.port);
     await new Promise((resolve) => setTimeout(resolve, 500));
 
-    await expect(first.lanes.renew(held, 1000)).rejects.toThrow(LedgerEpochChangedError);
+    await expect(first.lanes.leases.renew(held, 1000)).rejects.toThrow(LedgerEpochChangedError);
     expect((await second.store.redeem(sold, other, 'included')).kind).toBe('not_yet');
     expect((await second.store.leave(waiting, seller, 'timeout', undefined)).kind).toBe('unsure');
     expect(
@@ -306,13 +315,13 @@ describe('the ledger under attack', () => {
     // The ledger has both of them queued, and gives no lane anything until every process may have said what it told.
     const lane = await second.lane();
     const promotedAt = Date.now();
-    expect(await second.lanes.take(lane, 9)).toEqual([]);
+    expect(await second.lanes.queue.take(lane, 9)).toEqual([]);
     expect(await first.store.restateWithdrawal({ ref: told, reason: 'settlement_not_sent' })).toBe(
       true,
     );
     let taken: readonly string[] = [];
     await eventually('what was not withdrawn is taken', async () => {
-      taken = (await second.lanes.take(lane, 9)).map(({ id }) => id);
+      taken = (await second.lanes.queue.take(lane, 9)).map(({ id }) => id);
       return taken.length > 0;
     });
     expect(taken).toEqual([waiting.id]);
@@ -343,8 +352,9 @@ describe('the ledger under attack', () => {
     redis.on('error', () => undefined);
     await new Promise((resolve) => redis.once('ready', resolve));
     const epochs = new LedgerEpochs(new LedgerConnections(redis));
-    const store = new RedisSettlementStore(new LedgerConnections(redis), epochs, LIMITS);
-    const lanes = new RedisLaneStore(new LedgerConnections(redis), epochs, LIMITS);
+    const scripts = new LedgerScripts(new LedgerConnections(redis), epochs);
+    const store = new RedisSettlementStore(scripts, LIMITS);
+    const lanes = redisLanes(scripts, LIMITS);
     await epochs.start([CHAIN_ID]);
     const { REQUESTER_SCRIPTS } =
       await import('../../../src/settlement/ledger/requester-scripts.js');
@@ -383,7 +393,7 @@ describe('the ledger under attack', () => {
     );
     expect(left).toMatchObject({ view: { state: 'withdrawn' } });
     expect(gate.swallowedCount).toBe(4);
-    expect(await lanes.parkedCount(CHAIN_ID)).toBe(0);
+    expect(await lanes.endings.parkedCount(CHAIN_ID)).toBe(0);
     redis.disconnect();
     await gate.stop();
   });

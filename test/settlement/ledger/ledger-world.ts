@@ -5,8 +5,8 @@ import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { epochKey, laneKey, recordKey } from '../../../src/settlement/ledger/keys.js';
-import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
-import { RedisLaneStore } from '../../../src/settlement/ledger/redis-lane-store.js';
+import type { HeldLane, LaneLedger } from '../../../src/settlement/ledger/lane-store.js';
+import { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import { type ClaimRef, RESTATE_MS } from '../../../src/settlement/ledger/settlement-store.js';
 import type { Attempt } from '../../../src/settlement/model/attempt.js';
@@ -15,6 +15,7 @@ import {
   CONTRACT_GRACE_MS,
   type StoreWorld,
 } from '../../twins/settlement/ledger/settlement-store-contract.js';
+import { redisLanes } from './redis-lanes.js';
 
 export const LIMITS = {
   queueMax: 1000,
@@ -40,10 +41,14 @@ export class LedgerWorld {
   private constructor(
     readonly server: SandboxRedis,
     readonly redis: Redis,
-    readonly epochs: LedgerEpochs,
+    readonly scripts: LedgerScripts,
     readonly store: RedisSettlementStore,
-    readonly lanes: RedisLaneStore,
+    readonly lanes: LaneLedger,
   ) {}
+
+  get epochs(): LedgerEpochs {
+    return this.scripts.epochs;
+  }
 
   /**
    * @param hasOutbox - whether what changes is noted for a history.
@@ -62,9 +67,9 @@ export class LedgerWorld {
     const ledger = new LedgerConnections(redis);
     const epochs = new LedgerEpochs(ledger, hasOutbox);
     await epochs.start([CHAIN_ID]);
-    const store = new RedisSettlementStore(ledger, epochs, LIMITS);
-    const lanes = new RedisLaneStore(ledger, epochs, LIMITS);
-    return new LedgerWorld(running, redis, epochs, store, lanes);
+    const scripts = new LedgerScripts(ledger, epochs);
+    const store = new RedisSettlementStore(scripts, LIMITS);
+    return new LedgerWorld(running, redis, scripts, store, redisLanes(scripts, LIMITS));
   }
 
   async stop(): Promise<void> {
@@ -77,22 +82,22 @@ export class LedgerWorld {
     this.#lanes += 1;
     const own = `${this.#lanes.toString(16)}0`;
     const lane = `${CHAIN_ID}:${signer ?? `0x${own.padStart(40, '0')}`}`;
-    const held = await this.lanes.acquire(lane, CHAIN_ID, processId, 60_000);
+    const held = await this.lanes.leases.acquire(lane, CHAIN_ID, processId, 60_000);
     if (held === undefined) throw new Error('the lane is not free');
-    const { next } = await this.lanes.open(held);
-    if (next === undefined) await this.lanes.setNext(held, undefined, 0);
+    const { next } = await this.lanes.leases.open(held);
+    if (next === undefined) await this.lanes.leases.setNext(held, undefined, 0);
     return held;
   }
 
   /** Takes until this one is in the lane's hands; the others go back. Where the ledger just went back, nothing is taken. */
   async take(held: HeldLane, id: string): Promise<void> {
-    await this.lanes.ready(CHAIN_ID, [id]);
-    let taken = await this.lanes.take(held, 1000);
+    await this.lanes.queue.ready(CHAIN_ID, [id]);
+    let taken = await this.lanes.queue.take(held, 1000);
     for (let waited = 0; taken.length === 0 && waited < RESTATE_MS; waited += 100) {
       await new Promise((resolve) => setTimeout(resolve, 100));
-      taken = await this.lanes.take(held, 1000);
+      taken = await this.lanes.queue.take(held, 1000);
     }
-    await this.lanes.giveBack(
+    await this.lanes.queue.giveBack(
       held,
       taken.map((one) => one.id).filter((one) => one !== id),
     );
@@ -102,35 +107,39 @@ export class LedgerWorld {
     const sender = await this.redis.hget(this.#recordKey(id), 'sender');
     const lane = held ?? (await this.lane('worker', sender ?? undefined));
     await this.take(lane, id);
-    const { next = 0 } = await this.lanes.open(lane).then(async (opened) => {
+    const { next = 0 } = await this.lanes.leases.open(lane).then(async (opened) => {
       await this.take(lane, id);
       return opened;
     });
-    const result = await this.lanes.allocate(lane, anAttempt(next, [id], transaction), NO_BUDGET);
+    const result = await this.lanes.attempts.allocate(
+      lane,
+      anAttempt(next, [id], transaction),
+      NO_BUDGET,
+    );
     if (result.kind !== 'ok') throw new Error(result.kind);
     this.#bound.set(id, { held: lane, nonce: next });
   }
 
   async include({ id }: ClaimRef): Promise<void> {
     const { held, nonce } = this.#boundOf(id);
-    await this.lanes.include(held, nonce, BLOCK, 1, [{ id, logIndex: 3 }]);
+    await this.lanes.attempts.include(held, nonce, BLOCK, 1, [{ id, logIndex: 3 }]);
   }
 
   async replaceBlock({ id }: ClaimRef): Promise<void> {
     const { held, nonce } = this.#boundOf(id);
-    await this.lanes.uninclude(held, nonce, [id]);
+    await this.lanes.attempts.uninclude(held, nonce, [id]);
   }
 
   async end({ id }: ClaimRef, state: 'finalized' | 'reverted'): Promise<void> {
     const { held, nonce } = this.#boundOf(id);
     const isPaid = state === 'finalized';
-    await this.lanes.finish(held, nonce, [{ id, state, isPaid }]);
-    await this.lanes.closeAttempt(held, nonce, 0n);
+    await this.lanes.endings.finish(held, nonce, [{ id, state, isPaid }]);
+    await this.lanes.attempts.closeAttempt(held, nonce, 0n);
   }
 
   async refuse({ id }: ClaimRef, reason: Parameters<StoreWorld['refuse']>[1]): Promise<void> {
     const held = this.#held.get(id) ?? (await this.#takeAlone(id));
-    await this.lanes.refuse(held, [{ id, reason }]);
+    await this.lanes.queue.refuse(held, [{ id, reason }]);
   }
 
   async holdPlace({ id }: ClaimRef, ms: number): Promise<void> {

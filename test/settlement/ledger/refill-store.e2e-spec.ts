@@ -7,6 +7,7 @@ import { LedgerConnections } from '../../../src/platform/redis/ledger-connection
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
 import { laneKey, laneRefillsKey, laneSpentKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane } from '../../../src/settlement/ledger/lane-store.js';
+import { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
 import { knownLanes } from '../../../src/settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../../../src/settlement/ledger/queries/known-refills.js';
 import { RedisRefillStore } from '../../../src/settlement/ledger/redis-refill-store.js';
@@ -18,7 +19,6 @@ import {
 import { emptyLedger } from './empty-ledger.js';
 
 const CHAIN = 56;
-const LIFETIMES = { retentionSeconds: 3600, tombstoneSeconds: 7200 };
 const TREASURY: Address = `0x${'aa'.repeat(20)}`;
 const LANE = `${CHAIN}:${TREASURY}`;
 const TO: Address = `0x${'bb'.repeat(20)}`;
@@ -41,7 +41,7 @@ async function aLedger(): Promise<RefillStoreHarness> {
   const ledger = new LedgerConnections(redis);
   const epochs = new LedgerEpochs(ledger, false);
   await epochs.start([CHAIN]);
-  return { ...harness, refills: new RedisRefillStore(ledger, epochs, LIFETIMES) };
+  return { ...harness, refills: new RedisRefillStore(new LedgerScripts(ledger, epochs)) };
 }
 
 refillStoreContract('a ledger in Redis', aLedger);
@@ -70,9 +70,9 @@ describe('the refills of a ledger in Redis', () => {
 
   async function started(): Promise<{ harness: RefillStoreHarness; held: HeldLane }> {
     const harness = await aLedger();
-    const held = await harness.store.acquire(LANE, CHAIN, 'p1', 60_000);
+    const held = await harness.store.leases.acquire(LANE, CHAIN, 'p1', 60_000);
     if (held === undefined) throw new Error('the lane is not free');
-    await harness.store.setNext(held, undefined, 0);
+    await harness.store.leases.setNext(held, undefined, 0);
     return { harness, held };
   }
 
@@ -84,7 +84,7 @@ describe('the refills of a ledger in Redis', () => {
     );
     const known = () => knownRefills(new LedgerConnections(redis), CHAIN, [TREASURY, TO]);
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, [hash]]])]]));
-    await harness.store.closeAttempt(held, 0, 0n);
+    await harness.store.attempts.closeAttempt(held, 0, 0n);
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, [hash]]])]]));
     await redis.hset(laneRefillsKey(CHAIN, LANE), '0', 'nonsense');
     expect(await known()).toEqual(new Map([[TREASURY, new Map([[0, []]])]]));
@@ -94,7 +94,7 @@ describe('the refills of a ledger in Redis', () => {
     const { harness, held } = await started();
     await redis.set(laneSpentKey(CHAIN, LANE, DAY), 'nonsense');
     await expect(harness.refills.refill(held, refill, budget)).rejects.toThrow();
-    expect((await harness.store.open(held)).attempts).toEqual([]);
+    expect((await harness.store.leases.open(held)).attempts).toEqual([]);
     expect((await harness.refills.refillBook(held, DAY)).spentGwei).toBe(0n);
   });
 

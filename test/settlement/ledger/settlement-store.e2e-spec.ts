@@ -78,23 +78,23 @@ describe('a lane of a ledger that went back', () => {
       return { chainId: CHAIN_ID, id: claimed.id };
     };
     const taken = async (): Promise<readonly string[]> => {
-      const ids = (await world?.lanes.take(held, 100))?.map(({ id }) => id) ?? [];
-      await world?.lanes.giveBack(held, ids);
+      const ids = (await world?.lanes.queue.take(held, 100))?.map(({ id }) => id) ?? [];
+      await world?.lanes.queue.giveBack(held, ids);
       return ids;
     };
     await store.speak(CHAIN_ID, 'late', () => true);
     const older = await claim();
     await world.goBackBeforeSale(older, 2 * RESTATE_MS);
-    const again = await world.lanes.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
+    const again = await world.lanes.leases.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
     if (again === undefined) throw new Error('the lane is not free');
     Object.assign(held, again);
     const newer = await claim();
-    await world.lanes.ready(CHAIN_ID, [older.id, newer.id]);
+    await world.lanes.queue.ready(CHAIN_ID, [older.id, newer.id]);
     expect(await taken()).toEqual([newer.id]);
     const told = { ref: older, reason: 'settlement_not_sent' } as const;
     expect(await store.restateWithdrawal(told)).toBe(true);
     const other = await claim();
-    await world.lanes.ready(CHAIN_ID, [other.id]);
+    await world.lanes.queue.ready(CHAIN_ID, [other.id]);
     await store.speak(CHAIN_ID, 'late', () => true);
     expect(new Set(await taken())).toEqual(new Set([newer.id, other.id]));
   });

@@ -101,7 +101,7 @@ describe('ChainOutcomeResolver', () => {
     } as unknown as EvmChain;
     resolver = new ChainOutcomeResolver({
       chain,
-      store,
+      endings: store.endings,
       maxGas: 300_000n,
       onSearched: () => undefined,
       isOwnSigner: (address) => Promise.resolve(address === OWN_SIGNER),
@@ -225,7 +225,7 @@ describe('ChainOutcomeResolver', () => {
       expect(await judged()).toBe('foreign unpaid');
     });
     it('by a log that is credited to another settlement: not by this one', async () => {
-      await store.credit(56, OTHER, 4, 'another');
+      await store.endings.credit(56, OTHER, 4, 'another');
       expect(await judged()).toBe('foreign unpaid');
     });
     it('by ours, without evidence: it has not paid', async () => {
@@ -242,7 +242,7 @@ describe('ChainOutcomeResolver', () => {
     });
     it('by ours, said to have failed, and the log pays for another: it has not paid', async () => {
       searched = use({ transaction: OURS });
-      await store.credit(56, OURS, 4, 'another');
+      await store.endings.credit(56, OURS, 4, 'another');
       expect(await judged()).toBe('reverted unpaid');
     });
     it('by ours, which was taken for dead: it has paid', async () => {

@@ -20,7 +20,7 @@ import {
 import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { ActionReasons } from '../../../protocol/schemes/scheme.js';
-import type { Ending, LaneStore, SentBefore } from '../../ledger/lane-store.js';
+import type { Ending, LaneEndings, SentBefore } from '../../ledger/lane-store.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
@@ -36,7 +36,7 @@ const LOOK_BACK_BLOCKS = 5000n;
 
 interface ChainOutcomeResolverOptions {
   readonly chain: EvmChain;
-  readonly store: LaneStore;
+  readonly endings: LaneEndings;
   readonly maxGas: bigint;
   /** Told when a search has ended: what waits for it can be judged again. */
   readonly onSearched: () => void;
@@ -251,8 +251,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   /** Whether the transfer is this settlement's: one log pays for one. */
   async #isCredited(id: string, { transaction, logIndex }: AuthorizationUse): Promise<boolean> {
     if (logIndex === undefined) return false;
-    const { store, chain } = this.options;
-    return store.credit(chain.chainId, transaction, logIndex, id);
+    const { endings, chain } = this.options;
+    return endings.credit(chain.chainId, transaction, logIndex, id);
   }
 
   /** A transaction of one of our own signers that made exactly this payment. */

@@ -26,7 +26,7 @@ describe('Confirmer', () => {
     told = [];
     learned = [];
     confirmer = new Confirmer({
-      store,
+      attempts: store.attempts,
       state,
       reader: chain,
       rate,
@@ -141,11 +141,12 @@ describe('Confirmer', () => {
     it('is looked for again when the ledger did not take it', async () => {
       await lane.send('a');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
-      const { include } = lane.store;
-      lane.store.include = () => Promise.reject(new RedisUnavailableError('include', undefined));
+      const { include } = lane.store.attempts;
+      lane.store.attempts.include = () =>
+        Promise.reject(new RedisUnavailableError('include', undefined));
       await expect(confirmed()).rejects.toThrow(RedisUnavailableError);
       expect(tracked().inclusion).toBeUndefined();
-      lane.store.include = include;
+      lane.store.attempts.include = include;
       await confirmed();
       expect(states('a')).toEqual(['included']);
     });
@@ -275,12 +276,12 @@ describe('Confirmer', () => {
 
     it('is taken back in the next look when the ledger does not answer in this one', async () => {
       lane.chain.replaceFrom(lane.chain.latest);
-      const { uninclude } = lane.store;
-      lane.store.uninclude = () =>
+      const { uninclude } = lane.store.attempts;
+      lane.store.attempts.uninclude = () =>
         Promise.reject(new RedisUnavailableError('uninclude', undefined));
       await expect(look()).rejects.toThrow(RedisUnavailableError);
       expect(tracked().inclusion).toBeDefined();
-      lane.store.uninclude = uninclude;
+      lane.store.attempts.uninclude = uninclude;
       await look();
       expect([states('a', 'b'), told]).toEqual([['broadcast', 'broadcast'], ['reorged']]);
     });

@@ -3,7 +3,7 @@ import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { settleAll } from '../../../platform/concurrency/settle-all.js';
 import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
-import type { HeldLane, LaneStore, StoredInclusion } from '../../ledger/lane-store.js';
+import type { HeldLane, LaneAttempts, StoredInclusion } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type {
@@ -20,7 +20,7 @@ import { inclusionChanges } from './inclusion-changes.js';
 import type { InclusionRate } from './inclusion-rate.js';
 
 interface ConfirmerOptions {
-  readonly store: LaneStore;
+  readonly attempts: LaneAttempts;
   readonly state: LaneState;
   readonly reader: ReceiptReader;
   readonly gasEstimates: GasEstimates;
@@ -265,17 +265,17 @@ export class Confirmer {
     tracked: TrackedAttempt,
     inclusion: Inclusion | undefined,
   ): Promise<void> {
-    const { store } = this.options;
+    const { attempts } = this.options;
     const { accountNonce, attempt } = tracked;
     const { include, uninclude } = inclusionChanges(tracked, inclusion);
     if (uninclude.length > 0) {
-      await store.uninclude(held, accountNonce, uninclude);
+      await attempts.uninclude(held, accountNonce, uninclude);
       for (const id of uninclude) tracked.stored.delete(id);
     }
     if (inclusion === undefined || include.length === 0) return;
     const { transaction, blockNumber, blockHash } = inclusion;
     const block = { transaction, number: blockNumber, hash: blockHash };
-    await store.include(held, accountNonce, block, attempt.settlementIds.length, include);
+    await attempts.include(held, accountNonce, block, attempt.settlementIds.length, include);
     for (const { id, logIndex } of include) {
       const stored: StoredInclusion = { transaction, blockNumber, blockHash, logIndex };
       tracked.stored.set(id, stored);

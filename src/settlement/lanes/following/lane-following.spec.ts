@@ -143,7 +143,7 @@ describe('a lane that follows', () => {
       expect(states('a')).toEqual(['queued']);
       expect(lane.told).toContain('collectedAgain');
       expect(lane.finished).toEqual([]);
-      await lane.store.sweep(CHAIN_ID, 10);
+      await lane.store.queue.sweep(CHAIN_ID, 10);
       await lane.send();
       lane.chain.mine(lane.newest(1), { pays: ['a'] });
       await lane.follow();
@@ -230,7 +230,7 @@ describe('a lane that follows', () => {
       lane.chain.finalize();
       await lane.follow();
       expect(states('a', 'b', 'c', 'd')).toEqual(Array(4).fill('queued'));
-      const taken = await lane.store.take(lane.lease, 10);
+      const taken = await lane.store.queue.take(lane.lease, 10);
       expect(taken.every(({ goesAlone }) => goesAlone)).toBe(true);
     });
 
@@ -251,7 +251,7 @@ describe('a lane that follows', () => {
     it('a gap that shows while the lane runs is filled', async () => {
       await lane.send('a');
       // The nonce of another attempt was given out, and nothing is stored for it.
-      await lane.store.setNext(lane.lease, 1, 2);
+      await lane.store.leases.setNext(lane.lease, 1, 2);
       lane.state.next = 2;
       await lane.send('b');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
@@ -270,7 +270,7 @@ describe('a lane that follows', () => {
     });
 
     it('those that were used before a process took over are no gap, once all it follows is mined', async () => {
-      await lane.store.setNext(lane.lease, 0, 47);
+      await lane.store.leases.setNext(lane.lease, 0, 47);
       lane.state.next = 47;
       lane.chain.used = 47;
       await lane.send('a');

@@ -3,7 +3,7 @@ import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
-import type { HeldLane, LaneStore } from '../../ledger/lane-store.js';
+import type { HeldLane, LaneEndings, LaneLeases } from '../../ledger/lane-store.js';
 import { isPassing, ReopenLane } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
 import { GAPS_MOST } from '../opening/lane-opening.js';
@@ -20,7 +20,8 @@ import type { UnresolvedUses } from './unresolved-uses.js';
 interface LaneFollowingOptions {
   readonly signer: Address;
   readonly chain: LaneChain;
-  readonly store: LaneStore;
+  readonly leases: LaneLeases;
+  readonly endings: LaneEndings;
   readonly state: LaneState;
   readonly broadcaster: Broadcaster;
   readonly reader: ReceiptReader;
@@ -265,19 +266,19 @@ export class LaneFollowing {
   }
 
   async #giveUpNonce(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
-    const { observer, confirmer, store, outcomes, state } = this.options;
+    const { observer, confirmer, endings, outcomes, state } = this.options;
     const { accountNonce, attempt, payments } = tracked;
     observer.nonceUsedByOther(held.lane, accountNonce);
     await confirmer.forget(held, tracked);
     if (payments.size > 0) {
-      await store.requeue(held, accountNonce, attempt.allocatedAtBlock, [...payments.keys()]);
+      await endings.requeue(held, accountNonce, attempt.allocatedAtBlock, [...payments.keys()]);
     }
     await outcomes.close(held, tracked);
     state.work.notify();
   }
 
   async #correct(held: HeldLane, { used, missing }: Counted, head: Head): Promise<void> {
-    const { state, store, broadcaster, clock } = this.options;
+    const { state, leases, broadcaster, clock } = this.options;
     if (used > state.next) throw new ReopenLane('the chain is ahead of it');
     const gaps = missing.filter((nonce) => nonce >= used && state.get(nonce) === undefined);
     const [first] = gaps;
@@ -288,7 +289,7 @@ export class LaneFollowing {
     state.notFinalFrom(first);
     if (gaps.length > GAPS_MOST) {
       // Nothing was ever signed for them: they are given out again.
-      if (!(await store.setNext(held, state.next, used))) throw new ReopenLane('another nonce');
+      if (!(await leases.setNext(held, state.next, used))) throw new ReopenLane('another nonce');
       state.next = used;
       return;
     }

@@ -38,14 +38,17 @@ describe('Outcomes', () => {
     const { store, state, chain, clock } = lane;
     unresolved = new UnresolvedUses();
     [told, finished, reverts, suspected, costs] = [[], [], [], [], []];
-    const { closeAttempt } = store;
-    store.closeAttempt = (held, accountNonce, costWei) => {
+    const { queue, attempts, endings } = store;
+    const { closeAttempt } = attempts;
+    attempts.closeAttempt = (held, accountNonce, costWei) => {
       costs.push([accountNonce, costWei]);
-      return closeAttempt.call(store, held, accountNonce, costWei);
+      return closeAttempt.call(attempts, held, accountNonce, costWei);
     };
     outcomes = new Outcomes({
       chain,
-      store,
+      queue,
+      attempts,
+      endings,
       state,
       resolver: chain,
       unresolved,
@@ -121,11 +124,12 @@ describe('Outcomes', () => {
 
     it('is written in the next turn when the ledger does not answer in this one', async () => {
       final();
-      const { finish } = lane.store;
-      lane.store.finish = () => Promise.reject(new RedisUnavailableError('finish', undefined));
+      const { finish } = lane.store.endings;
+      lane.store.endings.finish = () =>
+        Promise.reject(new RedisUnavailableError('finish', undefined));
       await expect(finalize()).rejects.toThrow(RedisUnavailableError);
       expect([tracked().payments.size, finished]).toEqual([2, []]);
-      lane.store.finish = finish;
+      lane.store.endings.finish = finish;
       await finalize();
       expect([states('a', 'b'), finished]).toEqual([
         ['finalized', 'finalized'],
@@ -161,7 +165,7 @@ describe('Outcomes', () => {
       await mined(['a']);
       final();
       await judged();
-      const [again] = await lane.store.take(lane.lease, 1);
+      const [again] = await lane.store.queue.take(lane.lease, 1);
       expect(again).toMatchObject({ id: 'b', goesAlone: true, sentBefore: { sinceBlock: 100n } });
     });
 
@@ -228,9 +232,9 @@ describe('Outcomes', () => {
       expect(lane.store.claims.get('b')).toMatchObject({ why, sinceBlock: 100n });
       expect([told.includes('parked'), finished]).toEqual([true, ['a', 'b']]);
       // Not before a quarter of a minute is over.
-      expect(await lane.store.dueParked(CHAIN_ID, 10)).toEqual([]);
+      expect(await lane.store.endings.dueParked(CHAIN_ID, 10)).toEqual([]);
       await lane.clock.pass(15_000);
-      expect(await lane.store.dueParked(CHAIN_ID, 10)).toHaveLength(1);
+      expect(await lane.store.endings.dueParked(CHAIN_ID, 10)).toHaveLength(1);
     });
 
     it('meets a fault of ours: it is told, and tried again', async () => {
@@ -289,7 +293,7 @@ describe('Outcomes', () => {
   });
 
   it('closes a no-op at once: it carries nothing', async () => {
-    await lane.store.setNext(lane.lease, 0, 1);
+    await lane.store.leases.setNext(lane.lease, 0, 1);
     lane.state.next = 1;
     await lane.open();
     await mined([]);
@@ -351,7 +355,7 @@ describe('Outcomes', () => {
   describe('one that was found used when it should have been sent', () => {
     async function found(sentBefore?: TakenSettlement['sentBefore']): Promise<void> {
       await lane.claim('a');
-      const [taken] = await lane.store.take(lane.lease, 1);
+      const [taken] = await lane.store.queue.take(lane.lease, 1);
       if (taken === undefined) throw new Error('nothing is ready');
       expect(unresolved.holds({ ...taken, ...(sentBefore && { sentBefore }) }, USED, 85n)).toBe(
         true,

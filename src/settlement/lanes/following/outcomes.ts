@@ -2,7 +2,14 @@ import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
-import type { Ending, HeldLane, LaneStore, ParkReason } from '../../ledger/lane-store.js';
+import type {
+  Ending,
+  HeldLane,
+  LaneAttempts,
+  LaneEndings,
+  LaneQueue,
+  ParkReason,
+} from '../../ledger/lane-store.js';
 import { valueSentBy } from '../../model/attempt.js';
 import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -20,7 +27,9 @@ import type { UnresolvedUses } from './unresolved-uses.js';
 
 interface OutcomesOptions {
   readonly chain: Pick<LaneChain, 'chainId'>;
-  readonly store: LaneStore;
+  readonly queue: LaneQueue;
+  readonly attempts: LaneAttempts;
+  readonly endings: LaneEndings;
   readonly state: LaneState;
   readonly resolver: OutcomeResolver;
   readonly suspensions: BatchSuspensions;
@@ -142,10 +151,14 @@ export class Outcomes {
 
   async #end(held: HeldLane, subject: Subject, endings: readonly Ending[]): Promise<void> {
     if (endings.length === 0) return;
-    const { store, observer, events, unresolved } = this.options;
+    const { observer, events, unresolved } = this.options;
     const tracked = subject.kind === 'attempt' ? subject.tracked : undefined;
     if (await this.#refuseUnsent(held, subject, endings)) return;
-    const { collectedAgain } = await store.finish(held, tracked?.accountNonce, endings);
+    const { collectedAgain } = await this.options.endings.finish(
+      held,
+      tracked?.accountNonce,
+      endings,
+    );
     const ended = endings.filter(({ id }) => !collectedAgain.includes(id));
     observer.ended(held.lane, tracked?.attempt, ended);
     if (collectedAgain.length > 0) observer.collectedAgain(held.lane, collectedAgain);
@@ -155,7 +168,7 @@ export class Outcomes {
       tracked?.stored.delete(id);
       unresolved.resolved(id);
       if (state === 'reverted' && payment !== undefined) {
-        await store.noteRevert(payment.chainId, payment.authorization.from);
+        await this.options.endings.noteRevert(payment.chainId, payment.authorization.from);
       }
     }
     events.finished(ended.map(({ id }) => id));
@@ -167,7 +180,7 @@ export class Outcomes {
     subject: Subject,
     endings: readonly Ending[],
   ): Promise<boolean> {
-    const { store, unresolved, events } = this.options;
+    const { queue, unresolved, events } = this.options;
     if (subject.kind !== 'unresolved') return false;
     const refusals = endings.flatMap(({ id, isPaid, reason }) =>
       isPaid || reason === undefined || unresolved.get(id)?.taken.sentBefore !== undefined
@@ -175,7 +188,7 @@ export class Outcomes {
         : [{ id, reason }],
     );
     if (refusals.length === 0) return false;
-    await store.refuse(held, refusals);
+    await queue.refuse(held, refusals);
     for (const { id } of refusals) unresolved.resolved(id);
     events.finished(refusals.map(({ id }) => id));
     return true;
@@ -183,25 +196,25 @@ export class Outcomes {
 
   async #requeue(held: HeldLane, tracked: TrackedAttempt, id: string): Promise<void> {
     const { accountNonce, attempt } = tracked;
-    await this.options.store.requeue(held, accountNonce, attempt.allocatedAtBlock, [id]);
+    await this.options.endings.requeue(held, accountNonce, attempt.allocatedAtBlock, [id]);
     tracked.payments.delete(id);
     this.options.state.work.notify();
   }
 
   async #giveBack(held: HeldLane, id: string): Promise<void> {
-    await this.options.store.giveBack(held, [id]);
+    await this.options.queue.giveBack(held, [id]);
     this.options.unresolved.resolved(id);
   }
 
   async #park(held: HeldLane, id: string, subject: Subject, why: ParkReason): Promise<void> {
-    const { store, observer, unresolved, clock, events } = this.options;
+    const { endings, observer, unresolved, clock, events } = this.options;
     const parking = { id, why, retryAtMs: clock.now() + PARKED_MS };
     if (subject.kind === 'attempt') {
       const { accountNonce, attempt, payments } = subject.tracked;
-      await store.park(held, accountNonce, attempt.allocatedAtBlock, [parking]);
+      await endings.park(held, accountNonce, attempt.allocatedAtBlock, [parking]);
       payments.delete(id);
     } else {
-      await store.park(held, undefined, subject.sinceBlock, [parking]);
+      await endings.park(held, undefined, subject.sinceBlock, [parking]);
       unresolved.resolved(id);
     }
     observer.parked(held.lane, id, why);
@@ -217,9 +230,9 @@ export class Outcomes {
 
   /** The nonce is final, and nothing of it is left to be found out. */
   async close(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
-    const { store, state, observer, suspensions } = this.options;
+    const { attempts, state, observer, suspensions } = this.options;
     const { accountNonce, inclusion, attempt, assets } = tracked;
-    await store.closeAttempt(held, accountNonce, costOf(tracked));
+    await attempts.closeAttempt(held, accountNonce, costOf(tracked));
     state.closed(accountNonce);
     if (attempt.kind !== 'batch' || inclusion === undefined || inclusion.isSuccess) return;
     observer.batchReverted(held.lane, attempt);

@@ -26,7 +26,7 @@ describe('ParkedFollower', () => {
     finished = [];
     follower = new ParkedFollower({
       chainId: CHAIN_ID,
-      store,
+      endings: store.endings,
       heads: { current: chain.head } as never,
       resolver: chain,
       events: {
@@ -42,13 +42,13 @@ describe('ParkedFollower', () => {
   });
 
   async function park(id: string): Promise<void> {
-    const held = await store.acquire(LANE, CHAIN_ID, 'p', 1e9);
+    const held = await store.leases.acquire(LANE, CHAIN_ID, 'p', 1e9);
     if (held === undefined) throw new Error('the lane is not free');
     store.claims.claim(id, aPayment(1));
-    await store.ready(CHAIN_ID, [id]);
-    await store.take(held, 1);
+    await store.queue.ready(CHAIN_ID, [id]);
+    await store.queue.take(held, 1);
     const why = 'state_unreadable';
-    await store.park(held, undefined, 5n, [{ id, why, retryAtMs: clock.now() }]);
+    await store.endings.park(held, undefined, 5n, [{ id, why, retryAtMs: clock.now() }]);
   }
 
   async function rounds(count: number): Promise<void> {

@@ -2,7 +2,7 @@ import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import type { LaneStore, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
+import type { LaneEndings, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -10,7 +10,7 @@ import type { LaneHeads, OutcomeResolver, OutcomeVerdict } from '../ports.js';
 
 interface ParkedFollowerOptions {
   readonly chainId: number;
-  readonly store: LaneStore;
+  readonly endings: LaneEndings;
   readonly heads: LaneHeads;
   readonly resolver: OutcomeResolver;
   readonly events: LaneEvents;
@@ -55,7 +55,7 @@ export class ParkedFollower {
     for (const { parked } of this.#asked.values()) this.#ask(parked, finalized);
     const room = AT_ONCE - this.#asked.size;
     if (room <= 0) return;
-    for (const parked of await this.options.store.dueParked(this.options.chainId, room)) {
+    for (const parked of await this.options.endings.dueParked(this.options.chainId, room)) {
       this.#ask(parked, finalized);
     }
   }
@@ -71,7 +71,7 @@ export class ParkedFollower {
   }
 
   async #write(): Promise<void> {
-    const { store, chainId, events, observer } = this.options;
+    const { endings, chainId, events, observer } = this.options;
     const unparkings = this.#answers.collect().flatMap((result): Unparking[] => {
       const asked = this.#asked.get(result.key);
       if (asked === undefined) return [];
@@ -84,9 +84,9 @@ export class ParkedFollower {
       return [this.#unparkingOf(asked.parked, result.kind === 'done' ? result.value : undefined)];
     });
     if (unparkings.length === 0) return;
-    const { collectedAgain } = await store.unpark(chainId, unparkings);
-    const endings = unparkings.flatMap((one) => (one.kind === 'ended' ? [one.ending] : []));
-    const ended = endings.filter(({ id }) => !collectedAgain.includes(id));
+    const { collectedAgain } = await endings.unpark(chainId, unparkings);
+    const ends = unparkings.flatMap((one) => (one.kind === 'ended' ? [one.ending] : []));
+    const ended = ends.filter(({ id }) => !collectedAgain.includes(id));
     if (ended.length > 0) observer.ended(`${chainId}`, undefined, ended);
     if (collectedAgain.length > 0) observer.collectedAgain(`${chainId}`, collectedAgain);
     events.finished(ended.map(({ id }) => id));

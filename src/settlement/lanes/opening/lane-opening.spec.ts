@@ -31,7 +31,7 @@ describe('a lane that is opened', () => {
     return world;
   }
 
-  const freed = () => lane.store.release(lane.lease);
+  const freed = () => lane.store.leases.release(lane.lease);
 
   it('goes on with the nonce of the ledger, and with what is on its way', async () => {
     await lane.send('a');
@@ -43,14 +43,14 @@ describe('a lane that is opened', () => {
 
   it('puts back what its former writer had taken and not signed', async () => {
     await lane.claim('a');
-    await lane.store.take(lane.lease, 1);
+    await lane.store.queue.take(lane.lease, 1);
     await lane.successor();
     expect(lane.store.claims.stageOf('a')).toBe('ready');
   });
 
   it('fills nonces that were allocated and of which nothing is stored', async () => {
     await lane.send('a');
-    await lane.store.setNext(lane.lease, 1, 3);
+    await lane.store.leases.setNext(lane.lease, 1, 3);
     const heir = await lane.successor();
     expect(nonces(heir)).toEqual([0, 1, 2]);
     expect(heir.newest(1).isNoop).toBe(true);
@@ -131,7 +131,7 @@ describe('a lane that is opened', () => {
     await expect(lane.sending.sendReady(lane.lease, () => true)).rejects.toMatchObject({
       code: 'ledger_epoch_changed',
     });
-    expect(await lane.store.orphans(CHAIN_ID, [])).toEqual([]);
+    expect(await lane.store.leases.orphans(CHAIN_ID, [])).toEqual([]);
   });
 
   it('sends what is stored again: its former writer may have died before it did', async () => {
@@ -159,7 +159,7 @@ describe('a lane that is opened', () => {
 
   it('carries nothing of an attempt that has ended, or goes with another nonce now', async () => {
     await lane.send('a', 'b');
-    await lane.store.requeue(lane.lease, 0, 100n, ['b']);
+    await lane.store.endings.requeue(lane.lease, 0, 100n, ['b']);
     await lane.send();
     const heir = await lane.successor();
     const carried = heir.state.attempts.map(({ payments }) => [...payments.keys()]);
@@ -184,7 +184,7 @@ describe('a lane that is opened', () => {
     });
 
     it('fills no gap: it may be none', async () => {
-      await lane.store.setNext(lane.lease, 0, 2);
+      await lane.store.leases.setNext(lane.lease, 0, 2);
       lane.chain.transactionCount = away;
       const heir = await lane.successor();
       expect([nonces(heir), heir.state.next, lane.chain.sent]).toEqual([[], 2, []]);
@@ -227,7 +227,7 @@ describe('a lane that is opened', () => {
 
     it('begins anew when its record was changed meanwhile', async () => {
       const { heir, state, ended } = await opening(2);
-      heir.store.setNext = () => Promise.resolve(false);
+      heir.store.leases.setNext = () => Promise.resolve(false);
       await lane.clock.pass(500);
       await ended;
       expect(state.error).toBeInstanceOf(ReopenLane);
@@ -238,7 +238,7 @@ describe('a lane that is opened', () => {
       await freed();
       lane.chain.transactionCount = () => Promise.resolve({ latest: 2, pending: 5 });
       const heir = closedLane();
-      const held = await lane.store.acquire(LANE, CHAIN_ID, 'p2', 600_000);
+      const held = await lane.store.leases.acquire(LANE, CHAIN_ID, 'p2', 600_000);
       if (held === undefined) throw new Error('not free');
       const opened = heir.opening.open(held, lane.chain.head, () => false);
       await expect(opened).rejects.toThrow(ReopenLane);
@@ -251,7 +251,7 @@ describe('a lane that is opened', () => {
       ['no more than 64 at once', 100, 0, 64],
       ['none that the chain has used', 5, 5, 0],
     ])('%s', async (_, next, used, expected) => {
-      await lane.store.setNext(lane.lease, 0, next);
+      await lane.store.leases.setNext(lane.lease, 0, next);
       lane.chain.used = used;
       const heir = await lane.successor();
       expect(heir.state.attempts).toHaveLength(expected);
@@ -259,13 +259,13 @@ describe('a lane that is opened', () => {
     });
 
     it('as far as its budget goes: the rest waits', async () => {
-      await lane.store.setNext(lane.lease, 0, 3);
+      await lane.store.leases.setNext(lane.lease, 0, 3);
       const heir = await lane.successor({ budgets: { laneWei: 50_000n * GWEI } });
       expect(nonces(heir)).toEqual([0, 1]);
     });
 
     it('none where it has not the key, and asks nobody for a count', async () => {
-      await lane.store.setNext(lane.lease, 0, 3);
+      await lane.store.leases.setNext(lane.lease, 0, 3);
       lane.chain.transactionCount = () => Promise.reject(new TypeError('it was asked'));
       const heir = await lane.successor({ isFollowing: true });
       expect([nonces(heir), heir.state.next]).toEqual([[], 3]);

@@ -5,7 +5,7 @@ import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type {
   HeldLane,
-  LaneStore,
+  LaneLeases,
   OpenedLane,
   StoredInclusion,
   StoredSettlement,
@@ -27,7 +27,7 @@ export const GAPS_MOST = 64;
 interface LaneOpeningOptions {
   readonly signer: Address;
   readonly chain: LaneChain;
-  readonly store: LaneStore;
+  readonly leases: LaneLeases;
   readonly state: LaneState;
   readonly broadcaster: Broadcaster;
   readonly observer: LaneObserver;
@@ -43,10 +43,10 @@ export class LaneOpening {
 
   /** @throws ReopenLane, ChainUnavailableError, LeaseLostError, RedisUnavailableError. */
   async open(held: HeldLane, head: Head, isGoing: () => boolean): Promise<void> {
-    const { store, state, broadcaster, observer } = this.options;
+    const { leases, state, broadcaster, observer } = this.options;
     state.trouble = 'resyncing';
     await this.#restore(held);
-    const opened = await store.open(held);
+    const opened = await leases.open(held);
     this.#epoch = held.epoch;
     const attempts = opened.attempts.map((attempt) => this.#track(attempt, opened, head));
     // What follows a lane without its key has nothing to allocate.
@@ -71,9 +71,9 @@ export class LaneOpening {
    * they are stored again before anything is concluded from what it says.
    */
   async #restore(held: HeldLane): Promise<void> {
-    const { store, state } = this.options;
+    const { leases, state } = this.options;
     if (this.#epoch === undefined || this.#epoch === held.epoch) return;
-    await store.restoreAttempts(held, state.remembered, state.next);
+    await leases.restoreAttempts(held, state.remembered, state.next);
     this.options.observer.restored(held.lane, state.remembered.length);
   }
 
@@ -106,7 +106,7 @@ export class LaneOpening {
     known: number | undefined,
     isGoing: () => boolean,
   ): Promise<number> {
-    const { store, observer, clock } = this.options;
+    const { leases, observer, clock } = this.options;
     const deadline = clock.steady() + POOL_PATIENCE_MS;
     let before: number | undefined;
     for (;;) {
@@ -117,7 +117,7 @@ export class LaneOpening {
       const isSure = latest === 0 || latest === before;
       if (isSure && (latest === pending || clock.steady() > deadline)) {
         if (known !== undefined) observer.nonceUsedByOther(held.lane, known);
-        if (await store.setNext(held, known, latest)) return latest;
+        if (await leases.setNext(held, known, latest)) return latest;
         throw new ReopenLane('its record was changed');
       }
       before = latest;

@@ -51,7 +51,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
 
   async function claim(id = 'a', payment = approved()): Promise<void> {
     lane.store.claims.claim(id, payment);
-    await lane.store.ready(CHAIN_ID, [id]);
+    await lane.store.queue.ready(CHAIN_ID, [id]);
   }
   /** What the lane does by itself: its send loop is woken by blocks and by what was looked at. */
   async function run(world = lane, rounds = 4): Promise<void> {
@@ -127,7 +127,10 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     lane.chain.mine(lane.newest(0));
     lane.chain.finalize();
     await lane.follow(4);
-    expect(await lane.store.fundingOf(CHAIN_ID, PAYER)).toEqual({ payerNonce: 3, isDone: true });
+    expect(await lane.store.attempts.fundingOf(CHAIN_ID, PAYER)).toEqual({
+      payerNonce: 3,
+      isDone: true,
+    });
     await run();
     // One block may be replaced by another one.
     expect(stages('a')).toEqual(['work']);
@@ -216,7 +219,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     await run();
     expect(lane.store.claims.endingOf('a').reason).toBe('budget_exhausted');
     expect([fundings(), lane.state.next]).toEqual([[], 0]);
-    expect(await lane.store.fundingOf(CHAIN_ID, PAYER)).toBeUndefined();
+    expect(await lane.store.attempts.fundingOf(CHAIN_ID, PAYER)).toBeUndefined();
   });
 
   it('sends nobody more than one payer is sent, whatever the ledger says', async () => {

@@ -6,7 +6,12 @@ import { deadlineOf, preparationOf } from '../../../protocol/payment/payment-fac
 import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { Preparation } from '../../../protocol/schemes/scheme.js';
-import type { HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
+import type {
+  HeldLane,
+  LaneAttempts,
+  LaneQueue,
+  TakenSettlement,
+} from '../../ledger/lane-store.js';
 import {
   nextPreparationStep,
   type PreparationFacts,
@@ -22,7 +27,8 @@ import { PayerFunding, type PayerFundingOptions } from './payer-funding.js';
 interface PreparationsOptions extends PayerFundingOptions {
   readonly lane: string;
   readonly chain: Pick<LaneChain, 'chainId' | 'broadcast'>;
-  readonly store: LaneStore;
+  readonly queue: LaneQueue;
+  readonly attempts: LaneAttempts;
   /** `undefined` where nobody's transactions are paid for: nothing is prepared then. */
   readonly preparationReader: PreparationReader | undefined;
   readonly events: LaneEvents;
@@ -156,8 +162,8 @@ export class Preparations {
    */
   async round(held: HeldLane, inTurn: InTurn): Promise<void> {
     if (this.#waiting.size === 0) return;
-    const { store, chain, observer, lane } = this.options;
-    const gone = await store.finishedOf(chain.chainId, [...this.#waiting.keys()]);
+    const { queue, chain, observer, lane } = this.options;
+    const gone = await queue.finishedOf(chain.chainId, [...this.#waiting.keys()]);
     for (const id of gone) this.#waiting.delete(id);
     for (const result of this.#looks.collect()) {
       const waiting = this.#waiting.get(result.key);
@@ -178,7 +184,7 @@ export class Preparations {
   }
 
   #look(): void {
-    const { heads, preparationReader, store, chain, clock } = this.options;
+    const { heads, preparationReader, attempts, chain, clock } = this.options;
     const newest = heads.current?.latest.hash;
     if (newest === undefined || preparationReader === undefined) return;
     for (const [id, waiting] of this.#waiting) {
@@ -187,7 +193,7 @@ export class Preparations {
       const { payment } = taken;
       const payer = payment.authorization.from;
       const isStarted = this.#looks.start(id, assetNameOf(payment), async () => {
-        const funding = await store.fundingOf(chain.chainId, payer);
+        const funding = await attempts.fundingOf(chain.chainId, payer);
         return { funding, ...(await preparationReader.look(payer, preparation)) };
       });
       if (isStarted) waiting.lookedAt = newest;
@@ -278,9 +284,9 @@ export class Preparations {
   }
 
   async #refuse(held: HeldLane, { taken: { id } }: Waiting, reason: Reason): Promise<void> {
-    const { store, events } = this.options;
+    const { queue, events } = this.options;
     this.#waiting.delete(id);
-    await store.refuse(held, [{ id, reason }]);
+    await queue.refuse(held, [{ id, reason }]);
     events.finished([id]);
   }
 }

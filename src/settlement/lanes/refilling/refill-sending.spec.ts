@@ -309,7 +309,7 @@ describe('a treasury', () => {
     if (stored === undefined) throw new Error('nothing was sent');
     const hostile = { ...stored, refill: { to: STRANGER, valueWei: REFILL } };
     const budget = { costGwei: 1n, laneGwei: undefined, payeeGwei: undefined, day: '2026-01-01' };
-    await store.replace(treasury.lease, hostile, budget);
+    await store.attempts.replace(treasury.lease, hostile, budget);
     treasury = await treasury.successor(options());
     for (let block = 0; block < 10; block += 1) {
       chain.mine();

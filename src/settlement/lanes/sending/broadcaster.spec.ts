@@ -49,10 +49,10 @@ describe('Broadcaster', () => {
     batchSuffix = undefined;
     canSign = true;
     broadcaster = aBroadcaster(true);
-    const lane = await store.acquire(LANE, CHAIN_ID, 'p1', 600_000);
+    const lane = await store.leases.acquire(LANE, CHAIN_ID, 'p1', 600_000);
     if (lane === undefined) throw new Error('not free');
     held = lane;
-    await store.setNext(held, undefined, 0);
+    await store.leases.setNext(held, undefined, 0);
   });
 
   function aBroadcaster(hasKey: boolean): Broadcaster {
@@ -71,7 +71,7 @@ describe('Broadcaster', () => {
     };
     return new Broadcaster({
       chain,
-      store,
+      attempts: store.attempts,
       clock,
       observer: recordingObserver(told),
       budgets: budgets satisfies DailyBudgets,
@@ -88,8 +88,8 @@ describe('Broadcaster', () => {
       const payTo = payeeOf(id);
       store.claims.claim(id, aPayment(index + 1, payTo && { payTo }));
     });
-    await store.ready(CHAIN_ID, ids);
-    return store.take(held, ids.length);
+    await store.queue.ready(CHAIN_ID, ids);
+    return store.queue.take(held, ids.length);
   }
 
   const send = (
@@ -151,8 +151,8 @@ describe('Broadcaster', () => {
       const [first, second] = ['0x0a01', '0x0a02'] as const;
       store.claims.claim('a', aPayment(1, { dataSuffix: first }));
       store.claims.claim('b', aPayment(2, { dataSuffix: second }));
-      await store.ready(CHAIN_ID, ['a', 'b']);
-      const items = await store.take(held, 2);
+      await store.queue.ready(CHAIN_ID, ['a', 'b']);
+      const items = await store.queue.take(held, 2);
       const [call, other] = [callOf(aPayment(1)), callOf(aPayment(2))].map((one, index) =>
         withSuffix(one, index === 0 ? first : second),
       );
@@ -194,10 +194,10 @@ describe('Broadcaster', () => {
     it('within the budget by the most that it may cost, rounded up, on the day of its nonce', async () => {
       budgets.laneWei = 5_000_000_000n;
       const asked: GasBudget[] = [];
-      const { allocate } = store;
-      store.allocate = (lane, attempt, budget) => {
+      const { allocate } = store.attempts;
+      store.attempts.allocate = (lane, attempt, budget) => {
         asked.push(budget);
-        return allocate.call(store, lane, attempt, budget);
+        return allocate.call(store.attempts, lane, attempt, budget);
       };
       chain.market = { ...chain.market, suggestedTip: 1n };
       await send(await taken('a'), { gas: 1_000_000_001n });
@@ -250,7 +250,8 @@ describe('Broadcaster', () => {
 
     it('when the answer of the ledger is lost: what it did is read from it later', async () => {
       const items = await taken('a');
-      store.allocate = () => Promise.reject(new RedisUnavailableError('allocate', undefined));
+      store.attempts.allocate = () =>
+        Promise.reject(new RedisUnavailableError('allocate', undefined));
       await expect(send(items)).rejects.toThrow(RedisUnavailableError);
       expect([chain.sent, told]).toEqual([[], []]);
     });
@@ -395,7 +396,8 @@ describe('Broadcaster', () => {
       async (how) => {
         const tracked = await sent('a');
         const { attempt } = tracked;
-        store.replace = () => Promise.reject(new RedisUnavailableError('replace', undefined));
+        store.attempts.replace = () =>
+          Promise.reject(new RedisUnavailableError('replace', undefined));
         await expect(broadcaster[how](held, tracked, chain.head)).rejects.toThrow(
           RedisUnavailableError,
         );
@@ -407,14 +409,14 @@ describe('Broadcaster', () => {
 
     it('and cancels nothing that no budget has room for', async () => {
       const tracked = await sent('a');
-      store.replace = () => Promise.resolve({ kind: 'budget', subject: 'lane' });
+      store.attempts.replace = () => Promise.resolve({ kind: 'budget', subject: 'lane' });
       expect(await broadcaster.cancel(held, tracked, chain.head)).toBe('no_room');
       expect(tracked.attempt.transactions).toHaveLength(1);
     });
   });
 
   describe('fills a gap', () => {
-    beforeEach(() => store.setNext(held, 0, 2));
+    beforeEach(() => store.leases.setNext(held, 0, 2));
 
     it('by a transfer of nothing to itself that settles nothing', async () => {
       const filler = await broadcaster.fillGap(held, 1, chain.head);

@@ -4,7 +4,12 @@ import type { Clock } from '../../../platform/concurrency/clock.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { batchCallOf, callOf } from '../../../protocol/payment/payment-facts.js';
-import type { GasBudget, HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
+import type {
+  GasBudget,
+  HeldLane,
+  LaneAttempts,
+  TakenSettlement,
+} from '../../ledger/lane-store.js';
 import {
   type Attempt,
   type Funding,
@@ -31,7 +36,7 @@ import type { DailyBudgets, Funded, Replaced, Sent } from './send-results.js';
 
 interface BroadcasterOptions {
   readonly chain: LaneChain;
-  readonly store: LaneStore;
+  readonly attempts: LaneAttempts;
   /** `undefined` where this process has no key of the lane and only follows it. */
   readonly signer: TransactionSigner | undefined;
   readonly fees: FeeMarkets;
@@ -76,7 +81,7 @@ export class Broadcaster {
    */
   async send(held: HeldLane, order: SendOrder): Promise<Sent> {
     const { accountNonce, group, head, blockNumber } = order;
-    const { store, signer, observer } = this.options;
+    const { attempts, signer, observer } = this.options;
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return { kind: 'price_cap' };
     const { items, gas } = group;
@@ -92,7 +97,7 @@ export class Broadcaster {
       transactions: [signed],
       ...this.#momentOf(blockNumber),
     };
-    const allocated = await store.allocate(held, attempt, this.#budgetFor(attempt));
+    const allocated = await attempts.allocate(held, attempt, this.#budgetFor(attempt));
     if (allocated.kind !== 'ok') return allocated;
     const payments = new Map(items.map(({ id, payment }) => [id, payment]));
     const tracked = this.#track(attempt, payments, head);
@@ -105,7 +110,7 @@ export class Broadcaster {
    * the payer has signed; otherwise like {@link send}.
    */
   async fund(held: HeldLane, accountNonce: number, funding: Funding, head: Head): Promise<Funded> {
-    const { store, signer } = this.options;
+    const { attempts, signer } = this.options;
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return { kind: 'price_cap' };
     const { payer: to, valueWei } = funding;
@@ -120,7 +125,7 @@ export class Broadcaster {
       transactions: [signed],
       ...this.#momentOf(head.latest.number),
     };
-    const stored = await store.fund(held, attempt, this.#budgetFor(attempt));
+    const stored = await attempts.fund(held, attempt, this.#budgetFor(attempt));
     if (stored.kind !== 'ok') return stored;
     return { kind: 'sent', tracked: this.follow(held, attempt, head) };
   }
@@ -154,7 +159,7 @@ export class Broadcaster {
     accountNonce: number,
     head: Head,
   ): Promise<TrackedAttempt | undefined> {
-    const { store, signer } = this.options;
+    const { attempts, signer } = this.options;
     const fees = feesFor(await this.options.fees.market(head));
     if (fees === undefined || signer === undefined) return undefined;
     const call = signer.noop;
@@ -167,7 +172,7 @@ export class Broadcaster {
       transactions: [signed],
       allocatedAtBlock: head.latest.number,
     };
-    const { kind } = await store.fillGap(held, attempt, this.#budgetFor(attempt));
+    const { kind } = await attempts.fillGap(held, attempt, this.#budgetFor(attempt));
     return kind === 'ok' ? this.follow(held, attempt, head) : undefined;
   }
 
@@ -270,12 +275,12 @@ export class Broadcaster {
     head: Head,
     transaction: SignedTransaction,
   ): Promise<boolean> {
-    const { store, observer } = this.options;
+    const { attempts, observer } = this.options;
     const attempt: Attempt = {
       ...tracked.attempt,
       transactions: [...tracked.attempt.transactions, transaction],
     };
-    const { kind } = await store.replace(held, attempt, this.#budgetFor(attempt));
+    const { kind } = await attempts.replace(held, attempt, this.#budgetFor(attempt));
     if (kind === 'budget') return false;
     tracked.attempt = attempt;
     tracked.pricedAtBlock = head.latest.number;

@@ -108,7 +108,7 @@ describe('a lane that sends', () => {
     lane.chain.balanceByAll = () => Promise.resolve(10n ** 18n);
     await lane.send('a');
     await lane.clock.pass(500);
-    await lane.store.sweep(CHAIN_ID, 10);
+    await lane.store.queue.sweep(CHAIN_ID, 10);
     await sendReady();
     expect(states('a')).toEqual(['attempt']);
   });
@@ -187,7 +187,7 @@ describe('a lane that sends', () => {
     lane.chain.balance = () => Promise.resolve(50_000_000n * MAX_FEE);
     await lane.clock.pass(5000);
     expect(lane.state.isShort).toBe(false);
-    await lane.store.sweep(CHAIN_ID, 10);
+    await lane.store.queue.sweep(CHAIN_ID, 10);
     await sendReady();
     expect(states('dear')).toEqual(['attempt']);
   });
@@ -204,7 +204,7 @@ describe('a lane that sends', () => {
     lane = await aLaneWorld({ budgets: { payeeWei: 150_000n * GWEI } });
     await lane.send('a');
     lane.store.claims.claim('other', aPayment(99, { payTo: `0x${'77'.repeat(20)}` }));
-    await lane.store.ready(CHAIN_ID, ['other']);
+    await lane.store.queue.ready(CHAIN_ID, ['other']);
     await sendReady();
     await lane.send('b');
     expect(states('a', 'other', 'b')).toEqual(['attempt', 'attempt', 'withdrawn']);

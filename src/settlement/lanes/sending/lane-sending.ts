@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import type { HeldLane, LaneStore, TakenSettlement } from '../../ledger/lane-store.js';
+import type { HeldLane, LaneQueue, TakenSettlement } from '../../ledger/lane-store.js';
 import { type BatchRules, gasBoundOf } from '../../model/grouping.js';
 import type { UnresolvedUses } from '../following/unresolved-uses.js';
 import { ReopenLane } from '../lane-errors.js';
@@ -24,7 +24,7 @@ const BESIDE_MOST = 4;
 interface LaneSendingOptions {
   readonly chain: LaneChain;
   readonly heads: LaneHeads;
-  readonly store: LaneStore;
+  readonly queue: LaneQueue;
   readonly state: LaneState;
   readonly broadcaster: Broadcaster;
   readonly simulator: BatchSimulator;
@@ -80,11 +80,11 @@ export class LaneSending implements Sending {
    * @throws ReopenLane, LeaseLostError, RedisUnavailableError.
    */
   async sendReady(held: HeldLane, isGoing: () => boolean): Promise<void> {
-    const { store, batchRules, simulator, preparations } = this.options;
+    const { queue, batchRules, simulator, preparations } = this.options;
     await preparations.round(held, (step) => this.#inTurn(step));
     while (isGoing() && (await this.#mayTake())) {
       const { isRetiring } = this.options;
-      const taken = await store.take(held, batchRules.maxItems, isRetiring, preparations.places);
+      const taken = await queue.take(held, batchRules.maxItems, isRetiring, preparations.places);
       const ready = preparations.keep(taken);
       const judged = [...preparations.takePrepared(), ...ready];
       if (judged.length > 0 || simulator.hasDecided) {
@@ -161,13 +161,13 @@ export class LaneSending implements Sending {
     { groups, refusals, undecided, blockNumber }: Rechecked<TakenSettlement>,
     isGoing: () => boolean,
   ): Promise<void> {
-    const { store, events, unresolved, preparations } = this.options;
+    const { queue, events, unresolved, preparations } = this.options;
     const refused = refusals
       .filter(({ item, reason }) => !unresolved.holds(item, reason, blockNumber))
       .filter(({ item, reason }) => !preparations.holds(item, reason))
       .map(({ item: { id }, reason }) => ({ id, reason }));
     if (refused.length > 0) {
-      await store.refuse(held, refused);
+      await queue.refuse(held, refused);
       events.finished(refused.map(({ id }) => id));
     }
     await this.#putOff(held, undecided, UNDECIDED_MS);
@@ -178,7 +178,7 @@ export class LaneSending implements Sending {
   async #putOff(held: HeldLane, items: readonly TakenSettlement[], ms: number): Promise<void> {
     if (items.length === 0) return;
     const ids = items.map(({ id }) => id);
-    await this.options.store.postpone(held, ids, ms);
+    await this.options.queue.postpone(held, ids, ms);
   }
 
   async #inTurn(send: () => Promise<void>): Promise<void> {
@@ -260,7 +260,7 @@ export class LaneSending implements Sending {
       return this.options.readiness.rest('budget_exhausted');
     }
     const refused = group.items.filter(({ payment }) => payment.payTo === subject);
-    await this.options.store.refuse(
+    await this.options.queue.refuse(
       held,
       refused.map(({ id }) => ({ id, reason: 'budget_exhausted' })),
     );
@@ -274,7 +274,7 @@ export class LaneSending implements Sending {
 
   async #giveBack(held: HeldLane, items: readonly TakenSettlement[]): Promise<void> {
     if (items.length === 0) return;
-    await this.options.store.giveBack(
+    await this.options.queue.giveBack(
       held,
       items.map(({ id }) => id),
     );

@@ -1,4 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { SharedRedis } from '../../../platform/redis/ledger-connections.js';
+import { LEDGER_REDIS } from '../../../platform/redis/redis.module.js';
 import { runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import type { LaneStatus } from '../../model/lane-status.js';
 import { laneStatusesKey } from '../keys.js';
@@ -11,8 +13,9 @@ const PUBLISH_STATUS = loadScript('publish_status');
  *
  * @throws RedisUnavailableError from every method.
  */
+@Injectable()
 export class LaneStatuses {
-  constructor(private readonly redis: SharedRedis) {}
+  constructor(@Inject(LEDGER_REDIS) private readonly redis: SharedRedis) {}
 
   /** Tells the other processes what a lane is and can. */
   async publish(status: LaneStatus): Promise<void> {

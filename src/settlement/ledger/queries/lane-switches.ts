@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { ChainableCommander } from 'ioredis';
-import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
+import { AppConfig } from '../../../platform/config/app-config.js';
+import { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { runTransaction } from '../../../platform/redis/redis-scripts.js';
 import type { AuditEntry } from '../audit-entry.js';
 import { auditKey, listKey, signerOf, workChannel } from '../keys.js';
@@ -12,11 +14,11 @@ import type { LaneSwitch, SwitchedBy } from './lane-queries.js';
  *
  * @throws RedisUnavailableError from every method.
  */
+@Injectable()
 export class LaneSwitches {
-  /** @param hasAudit - whether what is done is noted for a history. */
   constructor(
     private readonly ledger: LedgerConnections,
-    private readonly hasAudit = false,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'history'>,
   ) {}
 
   /** What is switched already stays as it is. */
@@ -40,7 +42,7 @@ export class LaneSwitches {
 
   /** In the step that does it: nothing is done unseen, and nothing is seen that was not done. */
   #note(step: ChainableCommander, chainId: number, entry: AuditEntry): ChainableCommander {
-    if (!this.hasAudit) return step;
+    if (this.config.history === undefined) return step;
     const fields = ['entry', JSON.stringify(entry)];
     return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', ...fields);
   }

@@ -1,4 +1,6 @@
-import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/app-config.js';
+import { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../../platform/redis/redis-scripts.js';
 import { type Attempt, decodeAttempt } from '../../model/attempt.js';
 import type { LaneStatus } from '../../model/lane-status.js';
@@ -20,13 +22,14 @@ const READ_STATUSES = loadScript('read_statuses');
 const SHARED_MS = 250;
 
 /** {@link LaneQueries} in Redis. Times are by the clock of Redis, which also stamped what is read. */
+@Injectable()
 export class RedisLaneQueries implements LaneQueries {
   #shared: { readonly at: number; readonly lanes: Promise<readonly PublishedStatus[]> } | undefined;
 
   constructor(
     private readonly ledger: LedgerConnections,
     /** The chains whose switches are asked for. */
-    private readonly chainIds: readonly number[],
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
   ) {}
 
   all(): Promise<readonly PublishedStatus[]> {
@@ -49,7 +52,7 @@ export class RedisLaneQueries implements LaneQueries {
     const switched = await redisCall(
       which,
       Promise.all(
-        this.chainIds.map(async (chainId) => {
+        this.config.ledgerChainIds.map(async (chainId) => {
           const all = await this.ledger.of(chainId).hgetall(listKey(chainId, which));
           return Object.entries(all).map(
             ([signer, text]) => [`${chainId}:${signer}`, JSON.parse(text) as SwitchedBy] as const,

@@ -1,29 +1,28 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address, Hex } from 'viem';
-import type { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
 import { redisCall, type ScriptReply } from '../../../platform/redis/redis-scripts.js';
 import { ArchiveUnavailableError } from '../../../protocol/errors.js';
-import type { LedgerEpochs } from '../epoch.js';
 import * as keys from '../keys.js';
 import { LedgerScripts } from '../ledger-scripts.js';
 import { encodeHash, parseDetails, readDetails, readRecord } from '../record.js';
 import { asList, asPairs, asText } from '../reply.js';
 import { loadScript } from '../script-files.js';
-import type { ArchiveQuery, SettlementArchive } from '../settlement-archive.js';
+import {
+  type ArchiveQuery,
+  SETTLEMENT_ARCHIVE,
+  type SettlementArchive,
+} from '../settlement-archive.js';
 import type { PastSettlement, Settlement, SettlementQueries } from './settlement-queries.js';
 
 const SCRIPTS = { byId: loadScript('record_and_details'), claimsOf: loadScript('claims_of') };
 
 /** {@link SettlementQueries} in Redis, and in the archive for what is not there any more. */
+@Injectable()
 export class RedisSettlementQueries implements SettlementQueries {
-  readonly #scripts: LedgerScripts;
-
   constructor(
-    private readonly ledger: LedgerConnections,
-    epochs: LedgerEpochs,
-    private readonly archive: SettlementArchive,
-  ) {
-    this.#scripts = new LedgerScripts(ledger, epochs);
-  }
+    private readonly scripts: LedgerScripts,
+    @Inject(SETTLEMENT_ARCHIVE) private readonly archive: SettlementArchive,
+  ) {}
 
   async byId(chainId: number, id: string): Promise<Settlement | undefined> {
     const [settlement] = await this.#byIds(chainId, [id]);
@@ -36,7 +35,7 @@ export class RedisSettlementQueries implements SettlementQueries {
   ): Promise<readonly Settlement[]> {
     const indexes = authorizationIds.map((id) => keys.authorizationKey(chainId, id));
     const own = { script: SCRIPTS.claimsOf, keys: indexes, args: [] };
-    const claims = asList(await this.#scripts.runAgain(chainId, own)).flatMap((one) => {
+    const claims = asList(await this.scripts.runAgain(chainId, own)).flatMap((one) => {
       const [id, record, details] = asList(one);
       return readSettlement(asText(id), record, details) ?? [];
     });
@@ -47,7 +46,7 @@ export class RedisSettlementQueries implements SettlementQueries {
 
   async byTransaction(chainId: number, transaction: Hex): Promise<readonly Settlement[]> {
     const key = keys.transactionKey(chainId, encodeHash(transaction));
-    const text = await redisCall('idsOf', this.ledger.of(chainId).get(key));
+    const text = await redisCall('idsOf', this.scripts.ledger.of(chainId).get(key));
     if (text !== null) return this.#byIds(chainId, text.split(','));
     return this.#pastOrFail({ by: 'transaction', chainId, transaction });
   }
@@ -72,7 +71,10 @@ export class RedisSettlementQueries implements SettlementQueries {
     query: Extract<ArchiveQuery, { by: 'time' }>,
   ): Promise<readonly Settlement[]> {
     const { chainId, most } = query;
-    const ids = await redisCall('newest', this.ledger.of(chainId).zrevrange(list, 0, most - 1));
+    const ids = await redisCall(
+      'newest',
+      this.scripts.ledger.of(chainId).zrevrange(list, 0, most - 1),
+    );
     const hot = await this.#hot(chainId, ids);
     const known = new Set(hot.map(({ view }) => view.id));
     const past = known.size < most ? ((await this.#past(query)) ?? []) : [];
@@ -97,7 +99,7 @@ export class RedisSettlementQueries implements SettlementQueries {
     const found = await Promise.all(
       ids.map(async (id) => {
         const own = { script: SCRIPTS.byId, keys: [keys.recordKey(chainId, id)], args: [] };
-        const [record, details] = asList(await this.#scripts.runAgain(chainId, own));
+        const [record, details] = asList(await this.scripts.runAgain(chainId, own));
         return readSettlement(id, record, details);
       }),
     );

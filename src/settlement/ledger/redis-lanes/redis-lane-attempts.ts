@@ -1,4 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
+import { AppConfig } from '../../../platform/config/app-config.js';
 import { redisCall, type ScriptArgument } from '../../../platform/redis/redis-scripts.js';
 import { LeaseLostError } from '../../../protocol/errors.js';
 import {
@@ -16,22 +18,28 @@ import type {
   GasBudget,
   HeldLane,
   InclusionBlock,
+  LaneAttempts,
   ReplaceResult,
 } from '../lane-store.js';
+import { LedgerScripts } from '../ledger-scripts.js';
 import { encodeHash } from '../record.js';
 import { asTexts } from '../reply.js';
+import type { LedgerLifetimes } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
-import type { LaneStepRunner } from './lane-step-runner.js';
 
-/** The attempts of a lane, from the allocation of their account nonce to their block. */
-export class RedisLaneAttempts {
-  constructor(private readonly runner: LaneStepRunner) {}
+/** {@link LaneAttempts} in Redis. */
+@Injectable()
+export class RedisLaneAttempts implements LaneAttempts {
+  constructor(
+    private readonly scripts: LedgerScripts,
+    @Inject(AppConfig) private readonly lifetimes: LedgerLifetimes,
+  ) {}
 
   async allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
     const [kind, ...rest] = asTexts(
-      await this.runner.write(
-        LANE_SCRIPTS.allocate,
+      await this.scripts.runHeld(
         held,
+        LANE_SCRIPTS.allocate,
         attempt.settlementIds,
         this.#attemptArgs(attempt, budget),
       ),
@@ -46,9 +54,9 @@ export class RedisLaneAttempts {
     const { funding } = attempt;
     if (funding === undefined) throw new TypeError('an attempt that funds nobody');
     const [kind, ...rest] = asTexts(
-      await this.runner.write(
-        LANE_SCRIPTS.fund,
+      await this.scripts.runHeld(
         held,
+        LANE_SCRIPTS.fund,
         [funding.settlementId],
         [
           attempt.accountNonce,
@@ -67,7 +75,7 @@ export class RedisLaneAttempts {
   }
 
   async fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined> {
-    const reply = this.runner.ledger.of(chainId).hget(listKey(chainId, 'funded'), payer);
+    const reply = this.scripts.ledger.of(chainId).hget(listKey(chainId, 'funded'), payer);
     const known = await redisCall('fundingOf', reply);
     if (known === null) return undefined;
     const [nonce, how] = known.split(':');
@@ -76,9 +84,9 @@ export class RedisLaneAttempts {
 
   async replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult> {
     const [kind, subject = ''] = asTexts(
-      await this.runner.write(
-        LANE_SCRIPTS.replace,
+      await this.scripts.runHeld(
         held,
+        LANE_SCRIPTS.replace,
         attempt.settlementIds,
         this.#attemptArgs(attempt, budget),
       ),
@@ -90,9 +98,9 @@ export class RedisLaneAttempts {
 
   async fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult> {
     const [kind, subject = ''] = asTexts(
-      await this.runner.write(
-        LANE_SCRIPTS.fillGap,
+      await this.scripts.runHeld(
         held,
+        LANE_SCRIPTS.fillGap,
         [],
         [
           attempt.accountNonce,
@@ -110,9 +118,9 @@ export class RedisLaneAttempts {
 
   async closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {
     const costGwei = (costWei + WEI_PER_GWEI - 1n) / WEI_PER_GWEI;
-    await this.runner.write(
-      LANE_SCRIPTS.closeAttempt,
+    await this.scripts.runHeld(
       held,
+      LANE_SCRIPTS.closeAttempt,
       [],
       [accountNonce, costGwei.toString()],
     );
@@ -125,9 +133,9 @@ export class RedisLaneAttempts {
     batchSize: number,
     items: readonly { readonly id: string; readonly logIndex: number }[],
   ): Promise<void> {
-    await this.runner.write(
-      LANE_SCRIPTS.include,
+    await this.scripts.runHeld(
       held,
+      LANE_SCRIPTS.include,
       items.map(({ id }) => id),
       [
         accountNonce,
@@ -141,7 +149,8 @@ export class RedisLaneAttempts {
   }
 
   async uninclude(held: HeldLane, accountNonce: number, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.runner.write(LANE_SCRIPTS.uninclude, held, ids, [accountNonce]);
+    if (ids.length > 0)
+      await this.scripts.runHeld(held, LANE_SCRIPTS.uninclude, ids, [accountNonce]);
   }
 
   #attemptArgs(attempt: Attempt, budget: GasBudget): ScriptArgument[] {
@@ -150,7 +159,7 @@ export class RedisLaneAttempts {
       attempt.accountNonce,
       encodeAttempt(attempt),
       isNoop ? '' : encodeHash(hash),
-      this.runner.lifetimes.retentionSeconds,
+      this.lifetimes.retentionSeconds,
       ...budgetArgs(budget),
     ];
   }

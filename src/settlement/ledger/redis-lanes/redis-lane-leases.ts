@@ -1,41 +1,76 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/app-config.js';
 import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
 import { termsOf } from '../../../protocol/payment/identity.js';
 import { type Attempt, decodeAttempt, encodeAttempt, mostCostOf } from '../../model/attempt.js';
 import { dayOf, gweiOf } from '../../model/gas-price.js';
 import { STATE_OF } from '../../model/settlement-machine.js';
 import * as keys from '../keys.js';
-import type { HeldLane, OpenedLane, RememberedAttempt, StoredSettlement } from '../lane-store.js';
+import type {
+  HeldLane,
+  LaneLeases,
+  OpenedLane,
+  RememberedAttempt,
+  StoredSettlement,
+} from '../lane-store.js';
+import { LedgerScripts } from '../ledger-scripts.js';
 import { encodeHash, paymentFields, readHash, readStage } from '../record.js';
 import { asList, asPairs, asText, asTexts } from '../reply.js';
-import type { SettlementArchive } from '../settlement-archive.js';
+import { NO_ARCHIVE, SETTLEMENT_ARCHIVE, type SettlementArchive } from '../settlement-archive.js';
+import type { LedgerLifetimes } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
-import type { LaneStepRunner } from './lane-step-runner.js';
 
-/** Who writes a lane, and where the lane stands. */
-export class RedisLaneLeases {
+/** {@link LaneLeases} in Redis. */
+@Injectable()
+export class RedisLaneLeases implements LaneLeases {
+  /** @param archive - what had left the ledger is not made again. */
   constructor(
-    private readonly runner: LaneStepRunner,
-    private readonly archive: SettlementArchive,
+    private readonly scripts: LedgerScripts,
+    @Inject(AppConfig) private readonly lifetimes: LedgerLifetimes,
+    @Inject(SETTLEMENT_ARCHIVE) private readonly archive: SettlementArchive = NO_ARCHIVE,
   ) {}
 
+  async acquire(
+    lane: string,
+    chainId: number,
+    processId: string,
+    leaseMs: number,
+  ): Promise<HeldLane | undefined> {
+    // The epoch it runs at goes into the lease.
+    const epoch = await this.scripts.epochs.of(chainId);
+    const lease = asText(
+      await this.scripts.runAt(
+        { chainId, epoch },
+        {
+          script: LANE_SCRIPTS.acquire,
+          keys: [keys.laneLeaseKey(chainId, lane)],
+          args: [processId, leaseMs],
+        },
+      ),
+    );
+    return lease === '' ? undefined : { lane, chainId, lease, epoch };
+  }
+
   async renew(held: HeldLane, leaseMs: number): Promise<void> {
-    await this.runner.write(LANE_SCRIPTS.renew, held, [], [leaseMs]);
+    await this.scripts.runHeld(held, LANE_SCRIPTS.renew, [], [leaseMs]);
   }
 
   async release(held: HeldLane): Promise<void> {
-    await this.runner.write(LANE_SCRIPTS.release, held, [], []);
+    await this.scripts.runHeld(held, LANE_SCRIPTS.release, [], []);
   }
 
   async orphans(chainId: number, ownLanes: readonly string[]): Promise<readonly string[]> {
     const own = ownLanes.map(keys.signerOf);
     const known = [keys.listKey(chainId, 'lanes')];
-    const signers = asTexts(await this.runner.ask(LANE_SCRIPTS.orphans, chainId, known, own));
+    const signers = asTexts(
+      await this.scripts.run(chainId, { script: LANE_SCRIPTS.orphans, keys: known, args: own }),
+    );
     return signers.map((signer) => `${chainId}:${signer}`);
   }
 
   async open(held: HeldLane): Promise<OpenedLane> {
     const [next, attempts, settlements] = asList(
-      await this.runner.write(LANE_SCRIPTS.open, held, [], []),
+      await this.scripts.runHeld(held, LANE_SCRIPTS.open, [], []),
     );
     const text = asText(next);
     const stored = asList(settlements).map((one) => readStored(asTexts(one)));
@@ -49,7 +84,7 @@ export class RedisLaneLeases {
   }
 
   async setNext(held: HeldLane, known: number | undefined, next: number): Promise<boolean> {
-    return (await this.runner.write(LANE_SCRIPTS.setNext, held, [], [known ?? '', next])) === 1;
+    return (await this.scripts.runHeld(held, LANE_SCRIPTS.setNext, [], [known ?? '', next])) === 1;
   }
 
   async restoreAttempts(
@@ -79,16 +114,20 @@ export class RedisLaneLeases {
           return [{ id, fields: ['auth', authorizationId, ...fields] }];
         }),
       };
-      await this.runner.write(
-        LANE_SCRIPTS.restoreAttempts,
+      await this.scripts.runHeld(
         held,
+        LANE_SCRIPTS.restoreAttempts,
         [],
-        [next, this.runner.lifetimes.retentionSeconds, JSON.stringify([remembered])],
+        [next, this.lifetimes.retentionSeconds, JSON.stringify([remembered])],
       );
     }
     if (attempts.length > 0) return;
-    const args = [next, this.runner.lifetimes.retentionSeconds, '[]'];
-    await this.runner.write(LANE_SCRIPTS.restoreAttempts, held, [], args);
+    const args = [next, this.lifetimes.retentionSeconds, '[]'];
+    await this.scripts.runHeld(held, LANE_SCRIPTS.restoreAttempts, [], args);
+  }
+
+  onEpochChange(listener: () => void): () => void {
+    return this.scripts.epochs.onChange(listener);
   }
 
   /**

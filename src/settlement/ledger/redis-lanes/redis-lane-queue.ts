@@ -1,23 +1,28 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/app-config.js';
 import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
 import { isFinishedStage } from '../../model/settlement-machine.js';
 import { ALL_PLACES, type PlacesInUse } from '../../model/sponsoring-machine.js';
 import * as keys from '../keys.js';
-import type { HeldLane, Refusal, SweepResult, TakenSettlement } from '../lane-store.js';
-import { readStage } from '../record.js';
+import type { HeldLane, LaneQueue, Refusal, SweepResult, TakenSettlement } from '../lane-store.js';
+import { LedgerScripts } from '../ledger-scripts.js';
+import { readSentBefore, readStage } from '../record.js';
 import { asText, asTexts } from '../reply.js';
-import { RESTATE_MS } from '../settlement-store.js';
+import { type LedgerLifetimes, lifeOf, RESTATE_MS } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
-import { type LaneStepRunner, recordKeys } from './lane-step-runner.js';
-import { readSentBefore } from './sent-before.js';
 
 /** A queued settlement ends this long after its deadline: clocks differ. */
 const EXPIRES_AFTER_MS = 10_000;
 
-/** The way of settlements from their claim into a lane, and back. */
-export class RedisLaneQueue {
-  constructor(private readonly runner: LaneStepRunner) {}
+/** {@link LaneQueue} in Redis. */
+@Injectable()
+export class RedisLaneQueue implements LaneQueue {
+  constructor(
+    private readonly scripts: LedgerScripts,
+    @Inject(AppConfig) private readonly lifetimes: LedgerLifetimes,
+  ) {}
 
   async paymentsOf(
     chainId: number,
@@ -43,20 +48,22 @@ export class RedisLaneQueue {
   async ready(chainId: number, ids: readonly string[]): Promise<number> {
     const channel = keys.workChannel(chainId);
     if (ids.length === 0) return 0;
-    const own = recordKeys(chainId, ids);
-    return Number(asText(await this.runner.ask(LANE_SCRIPTS.ready, chainId, own, [channel])));
+    const own = keys.recordKeys(chainId, ids);
+    const call = { script: LANE_SCRIPTS.ready, keys: own, args: [channel] };
+    return Number(asText(await this.scripts.run(chainId, call)));
   }
 
   async overdue(chainId: number, ageMs: number, most: number): Promise<readonly string[]> {
     const pending = keys.listKey(chainId, 'pending');
-    return asTexts(await this.runner.ask(LANE_SCRIPTS.overdue, chainId, [pending], [ageMs, most]));
+    const call = { script: LANE_SCRIPTS.overdue, keys: [pending], args: [ageMs, most] };
+    return asTexts(await this.scripts.run(chainId, call));
   }
 
   async sweep(chainId: number, most: number): Promise<SweepResult> {
-    const args = [most, keys.workChannel(chainId), EXPIRES_AFTER_MS, ...this.runner.life];
+    const args = [most, keys.workChannel(chainId), EXPIRES_AFTER_MS, ...lifeOf(this.lifetimes)];
     const lists = [keys.listKey(chainId, 'later'), keys.listKey(chainId, 'deadlines')];
     const [ready, ...expired] = asTexts(
-      await this.runner.ask(LANE_SCRIPTS.sweep, chainId, lists, args),
+      await this.scripts.run(chainId, { script: LANE_SCRIPTS.sweep, keys: lists, args }),
     );
     return { ready: Number(ready), expired };
   }
@@ -67,7 +74,7 @@ export class RedisLaneQueue {
     ids: readonly string[],
     field: 'payment' | 'stage',
   ): Promise<(string | null)[]> {
-    const redis = this.runner.ledger.of(chainId);
+    const redis = this.scripts.ledger.of(chainId);
     return Promise.all(ids.map((id) => redis.hget(keys.recordKey(chainId, id), field)));
   }
 
@@ -78,7 +85,7 @@ export class RedisLaneQueue {
     { free, held: heldPlaces }: PlacesInUse = ALL_PLACES,
   ): Promise<TakenSettlement[]> {
     const args = [most, isRetiring ? '1' : '', RESTATE_MS, free, ...[...heldPlaces].flat()];
-    const flat = asTexts(await this.runner.write(LANE_SCRIPTS.take, held, [], args));
+    const flat = asTexts(await this.scripts.runHeld(held, LANE_SCRIPTS.take, [], args));
     const taken: TakenSettlement[] = [];
     for (let index = 0; index < flat.length; index += 6) {
       const [id = '', payment = '', since = '', hashes, tries, again] = flat.slice(
@@ -98,20 +105,20 @@ export class RedisLaneQueue {
   }
 
   async giveBack(held: HeldLane, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.runner.write(LANE_SCRIPTS.giveBack, held, ids, ['']);
+    if (ids.length > 0) await this.scripts.runHeld(held, LANE_SCRIPTS.giveBack, ids, ['']);
   }
 
   async postpone(held: HeldLane, ids: readonly string[], delayMs: number): Promise<void> {
-    if (ids.length > 0) await this.runner.write(LANE_SCRIPTS.giveBack, held, ids, [delayMs]);
+    if (ids.length > 0) await this.scripts.runHeld(held, LANE_SCRIPTS.giveBack, ids, [delayMs]);
   }
 
   async refuse(held: HeldLane, refusals: readonly Refusal[]): Promise<void> {
     if (refusals.length === 0) return;
-    await this.runner.write(
-      LANE_SCRIPTS.refuse,
+    await this.scripts.runHeld(
       held,
+      LANE_SCRIPTS.refuse,
       refusals.map(({ id }) => id),
-      [...this.runner.life, ...refusals.map(({ reason }) => reason)],
+      [...lifeOf(this.lifetimes), ...refusals.map(({ reason }) => reason)],
     );
   }
 }

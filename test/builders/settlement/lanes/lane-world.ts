@@ -403,9 +403,13 @@ export class LaneWorld {
         this.told.push(`without evidence:${asset}`);
       },
     };
+    const { leases, queue, attempts, endings } = store;
     const shared = {
       chain,
-      store,
+      leases,
+      queue,
+      attempts,
+      endings,
       state,
       events,
       observer,
@@ -500,7 +504,7 @@ export class LaneWorld {
   }
 
   async open(processId = 'p1'): Promise<void> {
-    this.held = await this.store.acquire(LANE, CHAIN_ID, processId, LEASE_MS);
+    this.held = await this.store.leases.acquire(LANE, CHAIN_ID, processId, LEASE_MS);
     this.sending.reset();
     this.following.reset();
     await this.opening.open(this.lease, this.chain.head, () => true);
@@ -517,7 +521,7 @@ export class LaneWorld {
       const n = BigInt(`0x${Buffer.from(id).toString('hex')}`);
       this.store.claims.claim(id, aPayment(n));
     }
-    await this.store.ready(CHAIN_ID, ids);
+    await this.store.queue.ready(CHAIN_ID, ids);
   }
 
   async send(...ids: readonly string[]): Promise<void> {

@@ -5,7 +5,7 @@ import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-
 import type {
   GasBudget,
   HeldLane,
-  LaneStore,
+  LaneLedger,
 } from '../../../../src/settlement/ledger/lane-store.js';
 import type { LaneSwitch } from '../../../../src/settlement/ledger/queries/lane-queries.js';
 import type { Attempt, SignedTransaction } from '../../../../src/settlement/model/attempt.js';
@@ -22,7 +22,7 @@ import {
 
 /** A ledger of a test, with what requesters do to it. */
 export interface LaneStoreHarness {
-  readonly store: LaneStore;
+  readonly store: LaneLedger;
   /** @returns the id of the claim. */
   claim(payment: AcceptedPayment, options?: { readonly isAsync?: boolean }): Promise<string>;
   /** A requester was told success. */
@@ -85,7 +85,7 @@ const aBudget = (costGwei: bigint, more: Partial<GasBudget> = {}): GasBudget => 
 export function laneStoreContract(name: string, start: () => Promise<LaneStoreHarness>): void {
   describe(`${name} as lanes use it`, () => {
     let harness: LaneStoreHarness;
-    let store: LaneStore;
+    let store: LaneLedger;
     let held: HeldLane;
     let payments = 0;
     let lane: string;
@@ -95,11 +95,11 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       ({ store } = harness);
       lane = `${CHAIN}:${SIGNER}`;
       held = await acquire('p1');
-      await store.setNext(held, undefined, 0);
+      await store.leases.setNext(held, undefined, 0);
     });
 
     async function acquire(processId: string): Promise<HeldLane> {
-      const acquired = await store.acquire(lane, CHAIN, processId, LEASE_MS);
+      const acquired = await store.leases.acquire(lane, CHAIN, processId, LEASE_MS);
       if (acquired === undefined) throw new Error('the lane is not free');
       return acquired;
     }
@@ -116,20 +116,20 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     async function readyOnes(count: number): Promise<string[]> {
       const ids: string[] = [];
       for (let n = 0; n < count; n += 1) ids.push(await harness.claim(aPayment()));
-      await store.ready(CHAIN, ids);
+      await store.queue.ready(CHAIN, ids);
       return ids;
     }
 
     async function takenOnes(count: number): Promise<string[]> {
       const ids = await readyOnes(count);
-      await store.take(held, count);
+      await store.queue.take(held, count);
       return ids;
     }
 
     async function sentOnes(count: number, accountNonce = 0): Promise<string[]> {
       const ids = await takenOnes(count);
       const attempt = anAttempt(accountNonce, ids, 100 + accountNonce);
-      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'ok' });
       return ids;
     }
 
@@ -138,33 +138,33 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     // -------------------------------------------------------------- leases
 
     it('gives a lane to one process at a time', async () => {
-      expect(await store.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeUndefined();
-      await store.release(held);
-      expect(await store.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeDefined();
+      expect(await store.leases.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeUndefined();
+      await store.leases.release(held);
+      expect(await store.leases.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeDefined();
     });
 
     it('refuses every write of a lease that is not held any more', async () => {
-      await store.release(held);
+      await store.leases.release(held);
       await acquire('p2');
       const [id = ''] = await readyOnes(1);
       const writes: (() => Promise<unknown>)[] = [
-        () => store.renew(held, LEASE_MS),
-        () => store.open(held),
-        () => store.take(held, 1),
-        () => store.setNext(held, 0, 5),
-        () => store.allocate(held, anAttempt(0, [id], 1), aBudget(1n)),
-        () => store.replace(held, anAttempt(0, [id], 1), aBudget(1n)),
-        () => store.fillGap(held, anAttempt(0, [], 1), aBudget(1n)),
-        () => store.closeAttempt(held, 0, 0n),
-        () => store.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]),
-        () => store.uninclude(held, 0, [id]),
-        () => store.finish(held, 0, [{ id, state: 'finalized', isPaid: true }]),
-        () => store.requeue(held, 0, 1n, [id]),
-        () => store.refuse(held, [{ id, reason: 'no_gas' }]),
-        () => store.giveBack(held, [id]),
-        () => store.postpone(held, [id], 1),
-        () => store.park(held, 0, 1n, [{ id, why: 'search_failed', retryAtMs: 0 }]),
-        () => store.restoreAttempts(held, [], 9),
+        () => store.leases.renew(held, LEASE_MS),
+        () => store.leases.open(held),
+        () => store.queue.take(held, 1),
+        () => store.leases.setNext(held, 0, 5),
+        () => store.attempts.allocate(held, anAttempt(0, [id], 1), aBudget(1n)),
+        () => store.attempts.replace(held, anAttempt(0, [id], 1), aBudget(1n)),
+        () => store.attempts.fillGap(held, anAttempt(0, [], 1), aBudget(1n)),
+        () => store.attempts.closeAttempt(held, 0, 0n),
+        () => store.attempts.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]),
+        () => store.attempts.uninclude(held, 0, [id]),
+        () => store.endings.finish(held, 0, [{ id, state: 'finalized', isPaid: true }]),
+        () => store.endings.requeue(held, 0, 1n, [id]),
+        () => store.queue.refuse(held, [{ id, reason: 'no_gas' }]),
+        () => store.queue.giveBack(held, [id]),
+        () => store.queue.postpone(held, [id], 1),
+        () => store.endings.park(held, 0, 1n, [{ id, why: 'search_failed', retryAtMs: 0 }]),
+        () => store.leases.restoreAttempts(held, [], 9),
       ];
       for (const write of writes) await expect(write()).rejects.toBeInstanceOf(LeaseLostError);
       expect(await states(id)).toEqual(['queued']);
@@ -172,80 +172,80 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
 
     it('gives the process that holds a lane another lease, and ends the former one', async () => {
       const again = await acquire('p1');
-      await expect(store.renew(held, LEASE_MS)).rejects.toBeInstanceOf(LeaseLostError);
-      await store.renew(again, LEASE_MS);
+      await expect(store.leases.renew(held, LEASE_MS)).rejects.toBeInstanceOf(LeaseLostError);
+      await store.leases.renew(again, LEASE_MS);
     });
 
     it('names lanes with attempts that nobody holds', async () => {
       await sentOnes(1);
-      expect(await store.orphans(CHAIN, [])).toEqual([]);
-      await store.release(held);
-      expect(await store.orphans(CHAIN, [])).toEqual([lane]);
-      expect(await store.orphans(CHAIN, [lane])).toEqual([]);
+      expect(await store.leases.orphans(CHAIN, [])).toEqual([]);
+      await store.leases.release(held);
+      expect(await store.leases.orphans(CHAIN, [])).toEqual([lane]);
+      expect(await store.leases.orphans(CHAIN, [lane])).toEqual([]);
       held = await acquire('p2');
-      await store.closeAttempt(held, 0, 0n);
-      await store.release(held);
-      expect(await store.orphans(CHAIN, [])).toEqual([]);
+      await store.attempts.closeAttempt(held, 0, 0n);
+      await store.leases.release(held);
+      expect(await store.leases.orphans(CHAIN, [])).toEqual([]);
     });
 
     // -------------------------------------------------------------- the queue
 
     it('hands each settlement to one taker', async () => {
       const ids = await readyOnes(3);
-      const taken = await store.take(held, 2);
-      const rest = await store.take(held, 9);
+      const taken = await store.queue.take(held, 2);
+      const rest = await store.queue.take(held, 9);
       expect([...taken, ...rest].map(({ id }) => id).sort()).toEqual([...ids].sort());
-      expect(await store.take(held, 9)).toEqual([]);
+      expect(await store.queue.take(held, 9)).toEqual([]);
     });
 
     it('makes ready once what a job brings twice', async () => {
       const id = await harness.claim(aPayment());
-      expect(await store.ready(CHAIN, [id])).toBe(1);
-      expect(await store.ready(CHAIN, [id])).toBe(0);
+      expect(await store.queue.ready(CHAIN, [id])).toBe(1);
+      expect(await store.queue.ready(CHAIN, [id])).toBe(0);
     });
 
     it('makes nothing ready for a job of another ledger, or of one that is further on', async () => {
       const [taken = ''] = await takenOnes(1);
       const [sent = ''] = await takenOnes(1);
-      expect(await store.allocate(held, anAttempt(0, [sent], 1), aBudget(1n))).toEqual({
+      expect(await store.attempts.allocate(held, anAttempt(0, [sent], 1), aBudget(1n))).toEqual({
         kind: 'ok',
       });
       const stale = [taken, sent, 'a'.repeat(43), taken];
-      expect(await store.ready(CHAIN, stale)).toBe(0);
-      expect(await store.take(held, 9)).toEqual([]);
-      expect(await store.finishedOf(CHAIN, stale)).toEqual(['a'.repeat(43)]);
+      expect(await store.queue.ready(CHAIN, stale)).toBe(0);
+      expect(await store.queue.take(held, 9)).toEqual([]);
+      expect(await store.queue.finishedOf(CHAIN, stale)).toEqual(['a'.repeat(43)]);
     });
 
     it('gives the payment back as it was claimed, with what is known of it', async () => {
       const payment = aPayment();
       const id = await harness.claim(payment);
-      await store.ready(CHAIN, [id]);
-      expect(await store.take(held, 1)).toEqual([
+      await store.queue.ready(CHAIN, [id]);
+      expect(await store.queue.take(held, 1)).toEqual([
         { id, payment, tries: 0, goesAlone: false, isCollectedAgain: false },
       ]);
     });
 
     it('counts how often one was put off, and keeps it back until its time', async () => {
       const [id = ''] = await takenOnes(1);
-      await store.postpone(held, [id], 60_000);
-      await store.sweep(CHAIN, 10);
-      expect(await store.take(held, 1)).toEqual([]);
+      await store.queue.postpone(held, [id], 60_000);
+      await store.queue.sweep(CHAIN, 10);
+      expect(await store.queue.take(held, 1)).toEqual([]);
     });
 
     it('brings back one that was put off for no time, with one try more', async () => {
       const [id = ''] = await takenOnes(1);
-      await store.postpone(held, [id], 0);
-      await store.sweep(CHAIN, 10);
-      expect(await store.take(held, 1)).toMatchObject([{ id, tries: 1 }]);
+      await store.queue.postpone(held, [id], 0);
+      await store.queue.sweep(CHAIN, 10);
+      expect(await store.queue.take(held, 1)).toMatchObject([{ id, tries: 1 }]);
     });
 
     it('takes nothing and allocates nothing on a lane that is paused', async () => {
       const [id = ''] = await takenOnes(1);
       await harness.switch('paused', lane);
       const attempt = anAttempt(0, [id], 1);
-      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'paused' });
+      expect(await store.attempts.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'paused' });
       await readyOnes(1);
-      expect(await store.take(held, 1)).toEqual([]);
+      expect(await store.queue.take(held, 1)).toEqual([]);
     });
 
     // -------------------------------------------------------------- what one signer alone may send
@@ -258,7 +258,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         const authorization = anUptoAuthorization({ ...terms, from: PAYER });
         ids.push(await harness.claim(anAcceptedUpto({ chainId: CHAIN, authorization })));
       }
-      await store.ready(CHAIN, ids);
+      await store.queue.ready(CHAIN, ids);
       return ids;
     }
     const idsOf = (taken: readonly { readonly id: string }[]): string[] =>
@@ -268,43 +268,43 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const theirs = await boundOnes(2, OTHER);
       const own = await boundOnes(1, SIGNER);
       const free = await readyOnes(1);
-      expect(idsOf(await store.take(held, 9))).toEqual([...own, ...free].sort());
+      expect(idsOf(await store.queue.take(held, 9))).toEqual([...own, ...free].sort());
       lane = `${CHAIN}:${OTHER}`;
-      expect(idsOf(await store.take(await acquire('p2'), 9))).toEqual([...theirs].sort());
+      expect(idsOf(await store.queue.take(await acquire('p2'), 9))).toEqual([...theirs].sort());
     });
 
     it('gives a lane that retires nothing but what names it', async () => {
       const free = await readyOnes(1);
       const own = await boundOnes(1, SIGNER);
-      expect(idsOf(await store.take(held, 9, true))).toEqual(own);
-      expect(idsOf(await store.take(held, 9))).toEqual(free);
+      expect(idsOf(await store.queue.take(held, 9, true))).toEqual(own);
+      expect(idsOf(await store.queue.take(held, 9))).toEqual(free);
     });
 
     it('nor one that an operator retires, whatever its process says', async () => {
       const free = await readyOnes(1);
       const own = await boundOnes(1, SIGNER);
       await harness.switch('retiring', lane);
-      expect(idsOf(await store.take(held, 9))).toEqual(own);
+      expect(idsOf(await store.queue.take(held, 9))).toEqual(own);
       lane = `${CHAIN}:${OTHER}`;
-      expect(idsOf(await store.take(await acquire('p2'), 9))).toEqual(free);
+      expect(idsOf(await store.queue.take(await acquire('p2'), 9))).toEqual(free);
     });
 
     it('brings it back to its lane, however it comes back', async () => {
       const [first = '', second = ''] = await boundOnes(2, SIGNER);
-      await store.take(held, 9);
-      await store.giveBack(held, [first]);
-      await store.postpone(held, [second], 0);
-      await store.sweep(CHAIN, 10);
+      await store.queue.take(held, 9);
+      await store.queue.giveBack(held, [first]);
+      await store.queue.postpone(held, [second], 0);
+      await store.queue.sweep(CHAIN, 10);
       // Its writer dies; the next one opens the lane.
-      await store.take(held, 1);
-      await store.open(held);
+      await store.queue.take(held, 1);
+      await store.leases.open(held);
       lane = `${CHAIN}:${OTHER}`;
-      expect(await store.take(await acquire('p2'), 9)).toEqual([]);
-      expect(idsOf(await store.take(held, 9))).toEqual([first, second].sort());
+      expect(await store.queue.take(await acquire('p2'), 9)).toEqual([]);
+      expect(idsOf(await store.queue.take(held, 9))).toEqual([first, second].sort());
       const attempt = anAttempt(0, [first, second], 1);
-      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'ok' });
-      await store.requeue(held, 0, 4n, [first, second]);
-      expect(idsOf(await store.take(held, 9))).toEqual([first, second].sort());
+      expect(await store.attempts.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'ok' });
+      await store.endings.requeue(held, 0, 4n, [first, second]);
+      expect(idsOf(await store.queue.take(held, 9))).toEqual([first, second].sort());
     });
 
     it('ends it at its deadline where its lane never comes', async () => {
@@ -315,8 +315,8 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         from: PAYER,
       });
       const id = await harness.claim(anAcceptedUpto({ chainId: CHAIN, authorization }));
-      await store.ready(CHAIN, [id]);
-      expect((await store.sweep(CHAIN, 9)).expired).toEqual([id]);
+      await store.queue.ready(CHAIN, [id]);
+      expect((await store.queue.sweep(CHAIN, 9)).expired).toEqual([id]);
       expect(await harness.stateOf(id)).toBe('expired');
     });
 
@@ -325,20 +325,20 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('stores nonce, bytes and settlements in one step, or nothing', async () => {
       const [id = ''] = await takenOnes(1);
       const attempt = anAttempt(1, [id], 1);
-      expect(await store.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'nonce' });
+      expect(await store.attempts.allocate(held, attempt, aBudget(1n))).toEqual({ kind: 'nonce' });
       const withStranger = anAttempt(0, [id, 'nobody'], 1);
-      expect(await store.allocate(held, withStranger, aBudget(1n))).toEqual({
+      expect(await store.attempts.allocate(held, withStranger, aBudget(1n))).toEqual({
         kind: 'gone',
         ids: ['nobody'],
       });
       expect(await states(id)).toEqual(['queued']);
-      expect((await store.open(held)).next).toBe(0);
+      expect((await store.leases.open(held)).next).toBe(0);
     });
 
     it('opens with everything that is on its way, as it was stored', async () => {
       const ids = await sentOnes(2);
-      await store.include(held, 0, BLOCK, 2, [{ id: ids[0] ?? '', logIndex: 3 }]);
-      const { next, attempts, settlements } = await store.open(held);
+      await store.attempts.include(held, 0, BLOCK, 2, [{ id: ids[0] ?? '', logIndex: 3 }]);
+      const { next, attempts, settlements } = await store.leases.open(held);
       expect(next).toBe(1);
       expect(attempts).toEqual([anAttempt(0, ids, 100)]);
       expect(settlements.get(ids[0] ?? '')).toMatchObject({
@@ -357,25 +357,31 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
 
     it('puts back on opening what was taken and not signed', async () => {
       const [id = ''] = await takenOnes(1);
-      await store.open(held);
-      expect(await store.take(held, 1)).toMatchObject([{ id }]);
+      await store.leases.open(held);
+      expect(await store.queue.take(held, 1)).toMatchObject([{ id }]);
     });
 
     it('fills only nonces below the next one, of which nothing is stored', async () => {
       await sentOnes(1);
-      await store.setNext(held, 1, 3);
-      expect(await store.fillGap(held, anAttempt(0, [], 9), aBudget(1n))).toEqual({ kind: 'lost' });
-      expect(await store.fillGap(held, anAttempt(1, [], 9), aBudget(1n))).toEqual({ kind: 'ok' });
-      expect(await store.fillGap(held, anAttempt(1, [], 10), aBudget(1n))).toEqual({
+      await store.leases.setNext(held, 1, 3);
+      expect(await store.attempts.fillGap(held, anAttempt(0, [], 9), aBudget(1n))).toEqual({
         kind: 'lost',
       });
-      expect(await store.fillGap(held, anAttempt(3, [], 9), aBudget(1n))).toEqual({ kind: 'lost' });
+      expect(await store.attempts.fillGap(held, anAttempt(1, [], 9), aBudget(1n))).toEqual({
+        kind: 'ok',
+      });
+      expect(await store.attempts.fillGap(held, anAttempt(1, [], 10), aBudget(1n))).toEqual({
+        kind: 'lost',
+      });
+      expect(await store.attempts.fillGap(held, anAttempt(3, [], 9), aBudget(1n))).toEqual({
+        kind: 'lost',
+      });
     });
 
     it('sets the next nonce only from the one that is known', async () => {
-      expect(await store.setNext(held, 4, 9)).toBe(false);
-      expect(await store.setNext(held, 0, 9)).toBe(true);
-      expect((await store.open(held)).next).toBe(9);
+      expect(await store.leases.setNext(held, 4, 9)).toBe(false);
+      expect(await store.leases.setNext(held, 0, 9)).toBe(true);
+      expect((await store.leases.open(held)).next).toBe(9);
     });
 
     // -------------------------------------------------------------- budgets
@@ -384,45 +390,55 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const [id = ''] = await takenOnes(1);
       const most = { laneGwei: 100n, payeeGwei: 100n };
       const attempt = anAttempt(0, [id], 1);
-      expect(await store.allocate(held, attempt, aBudget(101n, most))).toEqual({
+      expect(await store.attempts.allocate(held, attempt, aBudget(101n, most))).toEqual({
         kind: 'budget',
         subject: 'lane',
       });
-      expect(await store.allocate(held, attempt, aBudget(90n, most))).toEqual({ kind: 'ok' });
-      expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(90n);
-      const dearer = anAttempt(0, [id], 1, 2);
-      expect(await store.replace(held, dearer, aBudget(101n, most))).toMatchObject({
-        kind: 'budget',
-      });
-      expect((await store.open(held)).attempts[0]?.transactions).toHaveLength(1);
-      expect(await store.replace(held, dearer, aBudget(100n, most))).toEqual({ kind: 'ok' });
-      expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(100n);
-      // A transaction that costs no more than what is reserved is always affordable.
-      expect(await store.replace(held, anAttempt(0, [id], 1, 2, 3), aBudget(100n, most))).toEqual({
+      expect(await store.attempts.allocate(held, attempt, aBudget(90n, most))).toEqual({
         kind: 'ok',
       });
-      await store.closeAttempt(held, 0, 40n * 1_000_000_000n);
+      expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(90n);
+      const dearer = anAttempt(0, [id], 1, 2);
+      expect(await store.attempts.replace(held, dearer, aBudget(101n, most))).toMatchObject({
+        kind: 'budget',
+      });
+      expect((await store.leases.open(held)).attempts[0]?.transactions).toHaveLength(1);
+      expect(await store.attempts.replace(held, dearer, aBudget(100n, most))).toEqual({
+        kind: 'ok',
+      });
+      expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(100n);
+      // A transaction that costs no more than what is reserved is always affordable.
+      expect(
+        await store.attempts.replace(held, anAttempt(0, [id], 1, 2, 3), aBudget(100n, most)),
+      ).toEqual({
+        kind: 'ok',
+      });
+      await store.attempts.closeAttempt(held, 0, 40n * 1_000_000_000n);
       expect(await harness.spentOn(CHAIN, lane, DAY)).toBe(40n);
       expect(await harness.spentOn(CHAIN, PAYEE, DAY)).toBe(40n);
     });
 
     it('charges what fills a gap like anything else, and leaves a gap where nothing is left', async () => {
-      await store.setNext(held, 0, 2);
+      await store.leases.setNext(held, 0, 2);
       const most = { laneGwei: 100n };
       const filler = anAttempt(0, [], 1);
-      const dear = await store.fillGap(held, filler, aBudget(101n, most));
+      const dear = await store.attempts.fillGap(held, filler, aBudget(101n, most));
       expect(dear).toEqual({ kind: 'budget', subject: 'lane' });
-      expect(await store.fillGap(held, filler, aBudget(60n, most))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.fillGap(held, filler, aBudget(60n, most))).toEqual({
+        kind: 'ok',
+      });
       const next = anAttempt(1, [], 2);
-      expect(await store.fillGap(held, next, aBudget(60n, most))).toMatchObject({ kind: 'budget' });
-      await store.closeAttempt(held, 0, 10n * 10n ** 9n);
-      expect(await store.fillGap(held, next, aBudget(60n, most))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.fillGap(held, next, aBudget(60n, most))).toMatchObject({
+        kind: 'budget',
+      });
+      await store.attempts.closeAttempt(held, 0, 10n * 10n ** 9n);
+      expect(await store.attempts.fillGap(held, next, aBudget(60n, most))).toEqual({ kind: 'ok' });
     });
 
     it('names the payee whose budget is used up', async () => {
       const [id = ''] = await takenOnes(1);
       const budget = aBudget(101n, { payeeGwei: 100n });
-      expect(await store.allocate(held, anAttempt(0, [id], 1), budget)).toEqual({
+      expect(await store.attempts.allocate(held, anAttempt(0, [id], 1), budget)).toEqual({
         kind: 'budget',
         subject: PAYEE,
       });
@@ -432,39 +448,39 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
 
     it('takes back what a replaced block had included', async () => {
       const [id = ''] = await sentOnes(1);
-      await store.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
+      await store.attempts.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
       expect(await states(id)).toEqual(['included']);
-      await store.uninclude(held, 0, [id]);
+      await store.attempts.uninclude(held, 0, [id]);
       expect(await states(id)).toEqual(['broadcast']);
-      expect((await store.open(held)).settlements.get(id)?.inclusion).toBeUndefined();
+      expect((await store.leases.open(held)).settlements.get(id)?.inclusion).toBeUndefined();
     });
 
     it('ends each once, and only at its own nonce', async () => {
       const [id = ''] = await sentOnes(1);
-      await store.finish(held, 7, [{ id, state: 'finalized', isPaid: true }]);
+      await store.endings.finish(held, 7, [{ id, state: 'finalized', isPaid: true }]);
       expect(await states(id)).toEqual(['broadcast']);
-      await store.finish(held, 0, [{ id, state: 'expired', isPaid: false }]);
-      await store.finish(held, 0, [{ id, state: 'reverted', isPaid: false }]);
+      await store.endings.finish(held, 0, [{ id, state: 'expired', isPaid: false }]);
+      await store.endings.finish(held, 0, [{ id, state: 'reverted', isPaid: false }]);
       expect(await states(id)).toEqual(['expired']);
-      expect(await store.finishedOf(CHAIN, [id])).toEqual([id]);
-      expect((await store.paymentsOf(CHAIN, [id])).size).toBe(0);
+      expect(await store.queue.finishedOf(CHAIN, [id])).toEqual([id]);
+      expect((await store.queue.paymentsOf(CHAIN, [id])).size).toBe(0);
     });
 
     it('sends alone what goes back into the queue, and knows what was sent for it', async () => {
       const [id = ''] = await sentOnes(1);
-      await store.requeue(held, 0, 5n, [id]);
+      await store.endings.requeue(held, 0, 5n, [id]);
       expect(await states(id)).toEqual(['queued']);
-      expect(await store.take(held, 1)).toMatchObject([
+      expect(await store.queue.take(held, 1)).toMatchObject([
         { id, goesAlone: true, sentBefore: { sinceBlock: 5n, hashes: [hashOf(100)] } },
       ]);
     });
 
     it('refuses what was never sent as withdrawn, and what was sent as reverted', async () => {
       const [sent = ''] = await sentOnes(1);
-      await store.requeue(held, 0, 5n, [sent]);
+      await store.endings.requeue(held, 0, 5n, [sent]);
       const [fresh = ''] = await readyOnes(1);
-      await store.take(held, 2);
-      await store.refuse(
+      await store.queue.take(held, 2);
+      await store.queue.refuse(
         held,
         [sent, fresh].map((id) => ({ id, reason: 'budget_exhausted' })),
       );
@@ -473,55 +489,57 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
 
     it('does not end what somebody was told success for: it is collected again', async () => {
       const [id = ''] = await sentOnes(1);
-      await store.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
+      await store.attempts.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
       await harness.tell(id);
-      await store.uninclude(held, 0, [id]);
-      const { collectedAgain } = await store.finish(held, 0, [
+      await store.attempts.uninclude(held, 0, [id]);
+      const { collectedAgain } = await store.endings.finish(held, 0, [
         { id, state: 'reverted', isPaid: false },
       ]);
       expect(collectedAgain).toEqual([id]);
       expect(await states(id)).toEqual(['queued']);
-      await store.closeAttempt(held, 0, 0n);
+      await store.attempts.closeAttempt(held, 0, 0n);
       // The first time at once.
-      await store.sweep(CHAIN, 10);
-      expect(await store.take(held, 1)).toMatchObject([{ id, isCollectedAgain: true }]);
+      await store.queue.sweep(CHAIN, 10);
+      expect(await store.queue.take(held, 1)).toMatchObject([{ id, isCollectedAgain: true }]);
       // The chain does not want it now: it is put off, and not refused.
-      await store.refuse(held, [{ id, reason: 'invalid_exact_evm_insufficient_balance' }]);
+      await store.queue.refuse(held, [{ id, reason: 'invalid_exact_evm_insufficient_balance' }]);
       expect(await states(id)).toEqual(['queued']);
     });
 
     it('parks what cannot be told, hands it out when it is due, and takes its end', async () => {
       const [id = ''] = await sentOnes(1);
-      await store.park(held, 0, 5n, [{ id, why: 'state_unreadable', retryAtMs: 0 }]);
-      await store.closeAttempt(held, 0, 0n);
+      await store.endings.park(held, 0, 5n, [{ id, why: 'state_unreadable', retryAtMs: 0 }]);
+      await store.attempts.closeAttempt(held, 0, 0n);
       expect(await states(id)).toEqual(['broadcast']);
-      expect(await store.parkedCount(CHAIN)).toBe(1);
-      const [parked] = await store.dueParked(CHAIN, 9);
+      expect(await store.endings.parkedCount(CHAIN)).toBe(1);
+      const [parked] = await store.endings.dueParked(CHAIN, 9);
       expect(parked).toMatchObject({ id, why: 'state_unreadable', tries: 0 });
       expect(parked?.sentBefore).toEqual({ sinceBlock: 5n, hashes: [hashOf(100)] });
       // It is somebody's for a while.
-      expect(await store.dueParked(CHAIN, 9)).toEqual([]);
-      await store.unpark(CHAIN, [{ kind: 'again', id, why: 'search_failed', retryAtMs: 0 }]);
-      expect(await store.dueParked(CHAIN, 9)).toMatchObject([{ id, tries: 1 }]);
-      await store.unpark(CHAIN, [
+      expect(await store.endings.dueParked(CHAIN, 9)).toEqual([]);
+      await store.endings.unpark(CHAIN, [
+        { kind: 'again', id, why: 'search_failed', retryAtMs: 0 },
+      ]);
+      expect(await store.endings.dueParked(CHAIN, 9)).toMatchObject([{ id, tries: 1 }]);
+      await store.endings.unpark(CHAIN, [
         { kind: 'ended', ending: { id, state: 'foreign', isPaid: true, logIndex: 1 } },
       ]);
       expect(await states(id)).toEqual(['foreign']);
-      expect(await store.parkedCount(CHAIN)).toBe(0);
+      expect(await store.endings.parkedCount(CHAIN)).toBe(0);
     });
 
     it('sends again what was parked and is unused', async () => {
       const [id = ''] = await sentOnes(1);
-      await store.park(held, 0, 5n, [{ id, why: 'search_failed', retryAtMs: 0 }]);
-      await store.unpark(CHAIN, [{ kind: 'requeue', id }]);
-      expect(await store.take(held, 1)).toMatchObject([{ id, goesAlone: true }]);
+      await store.endings.park(held, 0, 5n, [{ id, why: 'search_failed', retryAtMs: 0 }]);
+      await store.endings.unpark(CHAIN, [{ kind: 'requeue', id }]);
+      expect(await store.queue.take(held, 1)).toMatchObject([{ id, goesAlone: true }]);
     });
 
     it('credits one log once', async () => {
-      expect(await store.credit(CHAIN, hashOf(1), 0, LOST)).toBe(true);
-      expect(await store.credit(CHAIN, hashOf(1), 0, LOST)).toBe(true);
-      expect(await store.credit(CHAIN, hashOf(1), 0, ANOTHER)).toBe(false);
-      expect(await store.credit(CHAIN, hashOf(1), 1, ANOTHER)).toBe(true);
+      expect(await store.endings.credit(CHAIN, hashOf(1), 0, LOST)).toBe(true);
+      expect(await store.endings.credit(CHAIN, hashOf(1), 0, LOST)).toBe(true);
+      expect(await store.endings.credit(CHAIN, hashOf(1), 0, ANOTHER)).toBe(false);
+      expect(await store.endings.credit(CHAIN, hashOf(1), 1, ANOTHER)).toBe(true);
     });
 
     // -------------------------------------------------------------- payers that are funded
@@ -544,78 +562,98 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('funds a payer once for each of its account nonces, whatever becomes of it', async () => {
       const [id = ''] = await takenOnes(1);
       const funding = aFunding(0, id);
-      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
-      expect(await store.fund(held, funding, aBudget(10n))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect(await store.attempts.fund(held, funding, aBudget(10n))).toEqual({ kind: 'ok' });
       // The reply was lost.
-      expect(['ok', 'nonce']).toContain((await store.fund(held, funding, aBudget(10n))).kind);
-      expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 3, isDone: false });
+      expect(['ok', 'nonce']).toContain(
+        (await store.attempts.fund(held, funding, aBudget(10n))).kind,
+      );
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toEqual({
+        payerNonce: 3,
+        isDone: false,
+      });
       expect(await states(id)).toEqual(['queued']);
       for (const payerNonce of [3, 2]) {
         const again = aFunding(1, id, { payerNonce });
-        expect(await store.fund(held, again, aBudget(10n))).toEqual({ kind: 'funded' });
+        expect(await store.attempts.fund(held, again, aBudget(10n))).toEqual({ kind: 'funded' });
       }
-      await store.closeAttempt(held, 0, 0n);
-      expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 3, isDone: true });
-      expect(await store.fund(held, aFunding(1, id), aBudget(10n))).toEqual({ kind: 'funded' });
+      await store.attempts.closeAttempt(held, 0, 0n);
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 3, isDone: true });
+      expect(await store.attempts.fund(held, aFunding(1, id), aBudget(10n))).toEqual({
+        kind: 'funded',
+      });
       const next = aFunding(1, id, { payerNonce: 4 });
-      expect(await store.fund(held, next, aBudget(10n))).toEqual({ kind: 'ok' });
-      expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 4, isDone: false });
+      expect(await store.attempts.fund(held, next, aBudget(10n))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toEqual({
+        payerNonce: 4,
+        isDone: false,
+      });
     });
 
     it('hands a funding to the next writer of the lane as it was stored', async () => {
       const [id = ''] = await takenOnes(1);
       const funding = aFunding(0, id);
-      await store.fund(held, funding, aBudget(10n));
-      const { next, attempts, settlements } = await store.open(held);
+      await store.attempts.fund(held, funding, aBudget(10n));
+      const { next, attempts, settlements } = await store.leases.open(held);
       expect({ next, attempts, carried: settlements.size }).toEqual({
         next: 1,
         attempts: [funding],
         carried: 0,
       });
       // What needs it is ready again, and the chain says how far it is.
-      expect(await store.take(held, 9)).toMatchObject([{ id }]);
+      expect(await store.queue.take(held, 9)).toMatchObject([{ id }]);
     });
 
     it('funds nobody for what is not in the hands of the lane', async () => {
       const [id = ''] = await readyOnes(1);
-      expect(await store.fund(held, aFunding(0, id), aBudget(10n))).toEqual({
+      expect(await store.attempts.fund(held, aFunding(0, id), aBudget(10n))).toEqual({
         kind: 'gone',
         ids: [id],
       });
-      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
-      expect((await store.open(held)).next).toBe(0);
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect((await store.leases.open(held)).next).toBe(0);
     });
 
     it('funds nobody at another nonce, or while the lane is paused', async () => {
       const [id = ''] = await takenOnes(1);
-      expect(await store.fund(held, aFunding(5, id), aBudget(10n))).toEqual({ kind: 'nonce' });
+      expect(await store.attempts.fund(held, aFunding(5, id), aBudget(10n))).toEqual({
+        kind: 'nonce',
+      });
       await harness.switch('paused', lane);
-      expect(await store.fund(held, aFunding(0, id), aBudget(10n))).toEqual({ kind: 'paused' });
-      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect(await store.attempts.fund(held, aFunding(0, id), aBudget(10n))).toEqual({
+        kind: 'paused',
+      });
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toBeUndefined();
     });
 
     it('never spends a unit above the budget of fundings, for a replacement neither', async () => {
       const [id = ''] = await takenOnes(1);
       const most = { fundingsGwei: 100n };
-      const dear = await store.fund(held, aFunding(0, id), aBudget(101n, most));
+      const dear = await store.attempts.fund(held, aFunding(0, id), aBudget(101n, most));
       expect(dear).toEqual({ kind: 'budget', subject: 'fundings' });
-      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
-      expect(await store.fund(held, aFunding(0, id), aBudget(90n, most))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect(await store.attempts.fund(held, aFunding(0, id), aBudget(90n, most))).toEqual({
+        kind: 'ok',
+      });
       const replaced: Attempt = {
         ...aFunding(0, id),
         transactions: [aTransaction(500), aTransaction(600)],
       };
-      expect(await store.replace(held, replaced, aBudget(101n, most))).toMatchObject({
+      expect(await store.attempts.replace(held, replaced, aBudget(101n, most))).toMatchObject({
         kind: 'budget',
       });
-      expect(await store.replace(held, replaced, aBudget(100n, most))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.replace(held, replaced, aBudget(100n, most))).toEqual({
+        kind: 'ok',
+      });
       expect(await fundings()).toBe(100n);
       const other = aFunding(1, id, { payer: OTHER });
-      expect(await store.fund(held, other, aBudget(1n, most))).toMatchObject({ kind: 'budget' });
+      expect(await store.attempts.fund(held, other, aBudget(1n, most))).toMatchObject({
+        kind: 'budget',
+      });
       // What it did cost is what is charged.
-      await store.closeAttempt(held, 0, 40n * 10n ** 9n);
+      await store.attempts.closeAttempt(held, 0, 40n * 10n ** 9n);
       expect(await fundings()).toBe(40n);
-      expect(await store.fund(held, other, aBudget(60n, most))).toEqual({ kind: 'ok' });
+      expect(await store.attempts.fund(held, other, aBudget(60n, most))).toEqual({ kind: 'ok' });
       expect(await fundings()).toBe(100n);
     });
 
@@ -647,11 +685,11 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       payeeGwei = 1000n,
     ): Promise<string> {
       const id = await harness.claim(aSponsored(payer));
-      await store.ready(CHAIN, [id]);
-      await store.take(held, 1);
+      await store.queue.ready(CHAIN, [id]);
+      await store.queue.take(held, 1);
       const budget = aBudget(90n, { payeeGwei, fundingsGwei: 100_000n });
       const funding = aFunding(accountNonce, id, { payer, payerNonce: accountNonce });
-      expect(await store.fund(held, funding, budget)).toEqual({ kind: 'ok' });
+      expect(await store.attempts.fund(held, funding, budget)).toEqual({ kind: 'ok' });
       return id;
     }
 
@@ -661,17 +699,17 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       for (let n = 0; n < 5; n += 1) ids.push(await harness.claim(aSponsored(payerOf(n), asset)));
       const second = await harness.claim(aSponsored(payerOf(9), other));
       const plain = await harness.claim(aPayment());
-      await store.ready(CHAIN, [...ids, second, plain]);
+      await store.queue.ready(CHAIN, [...ids, second, plain]);
       const idsIn = (taken: readonly { readonly id: string }[]) => taken.map(({ id }) => id).sort();
       const none = { free: 0, held: new Map([[asset ?? '', 4]]) };
-      expect(idsIn(await store.take(held, 99, false, none))).toEqual([plain]);
+      expect(idsIn(await store.queue.take(held, 99, false, none))).toEqual([plain]);
       // One has as many as are free: another one may have them.
       const few = { free: 2, held: new Map([[asset ?? '', 2]]) };
-      expect(idsIn(await store.take(held, 99, false, few))).toEqual([second]);
-      const taken = await store.take(held, 99, false, { free: 4, held: new Map() });
+      expect(idsIn(await store.queue.take(held, 99, false, few))).toEqual([second]);
+      const taken = await store.queue.take(held, 99, false, { free: 4, held: new Map() });
       expect(taken).toHaveLength(2);
-      await store.giveBack(held, idsIn(taken));
-      expect(idsIn(await store.take(held, 99))).toEqual([...ids].sort());
+      await store.queue.giveBack(held, idsIn(taken));
+      expect(idsIn(await store.queue.take(held, 99))).toEqual([...ids].sort());
     });
 
     it('gives places of an asset in the order in which payments came, whatever their deadlines', async () => {
@@ -682,18 +720,18 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         // The next one comes in another millisecond.
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
-      await store.ready(CHAIN, [...ids].reverse());
-      const first = await store.take(held, 1);
+      await store.queue.ready(CHAIN, [...ids].reverse());
+      const first = await store.queue.take(held, 1);
       // Who is given back has not lost its turn.
-      await store.giveBack(
+      await store.queue.giveBack(
         held,
         first.map(({ id }) => id),
       );
       const taken = [
         ...first,
-        ...(await store.take(held, 1)),
-        ...(await store.take(held, 1)),
-        ...(await store.take(held, 1)),
+        ...(await store.queue.take(held, 1)),
+        ...(await store.queue.take(held, 1)),
+        ...(await store.queue.take(held, 1)),
       ];
       expect(taken.map(({ id }) => id)).toEqual([ids[0], ...ids]);
     });
@@ -703,12 +741,16 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const id = await aFundedOne(payer, 0);
       const ofPayee = () => harness.spentOn(CHAIN, PAYEE_OF_ALL, DAY);
       expect([await fundings(), await ofPayee()]).toEqual([90n, 0n]);
-      await store.closeAttempt(held, 0, 40n * 10n ** 9n);
+      await store.attempts.closeAttempt(held, 0, 40n * 10n ** 9n);
       expect([await fundings(), await ofPayee()]).toEqual([40n, 0n]);
-      await store.allocate(held, anAttempt(1, [id], 7), aBudget(10n, { payeeGwei: 1000n }));
-      await store.include(held, 1, BLOCK, 1, [{ id, logIndex: 0 }]);
+      await store.attempts.allocate(
+        held,
+        anAttempt(1, [id], 7),
+        aBudget(10n, { payeeGwei: 1000n }),
+      );
+      await store.attempts.include(held, 1, BLOCK, 1, [{ id, logIndex: 0 }]);
       expect(await ofPayee()).toBe(10n);
-      await store.finish(held, 1, [{ id, state: 'finalized', isPaid: true, logIndex: 0 }]);
+      await store.endings.finish(held, 1, [{ id, state: 'finalized', isPaid: true, logIndex: 0 }]);
       expect(await ofPayee()).toBe(50n);
       expect(await harness.blameOf(CHAIN, payer)).toBe(0);
     });
@@ -716,7 +758,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('leaves the budget of a payee alone that fundings only name', async () => {
       for (let n = 0; n < 3; n += 1) {
         const id = await aFundedOne(payerOf(30 + n), n, 100n);
-        await store.refuse(held, [{ id, reason: 'erc20_approval_broadcast_failed' }]);
+        await store.queue.refuse(held, [{ id, reason: 'erc20_approval_broadcast_failed' }]);
       }
       expect(await harness.spentOn(CHAIN, PAYEE_OF_ALL, DAY)).toBe(0n);
     });
@@ -724,15 +766,18 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it.each<[string, (id: string) => Promise<unknown>]>([
       [
         'its approval does not come',
-        (id) => store.refuse(held, [{ id, reason: 'erc20_approval_broadcast_failed' }]),
+        (id) => store.queue.refuse(held, [{ id, reason: 'erc20_approval_broadcast_failed' }]),
       ],
-      ['it expires', (id) => store.refuse(held, [{ id, reason: 'permit2_deadline_expired' }])],
-      ['the lane is short of money', (id) => store.refuse(held, [{ id, reason: 'no_gas' }])],
+      [
+        'it expires',
+        (id) => store.queue.refuse(held, [{ id, reason: 'permit2_deadline_expired' }]),
+      ],
+      ['the lane is short of money', (id) => store.queue.refuse(held, [{ id, reason: 'no_gas' }])],
       [
         'somebody else uses the authorization',
         async (id) => {
-          await store.allocate(held, anAttempt(1, [id], 7), aBudget(1n));
-          await store.finish(held, 1, [{ id, state: 'foreign', isPaid: false }]);
+          await store.attempts.allocate(held, anAttempt(1, [id], 7), aBudget(1n));
+          await store.endings.finish(held, 1, [{ id, state: 'foreign', isPaid: false }]);
         },
       ],
     ])('counts coins against their payer that were sent and not paid: %s', async (_, end) => {
@@ -745,10 +790,10 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const [payer, other] = [payerOf(50), payerOf(51)];
       for (const from of [payer, other]) {
         const id = await harness.claim(aSponsored(from));
-        await store.ready(CHAIN, [id]);
-        await store.take(held, 1);
+        await store.queue.ready(CHAIN, [id]);
+        await store.queue.take(held, 1);
         const reason = from === payer ? 'erc20_approval_broadcast_failed' : 'no_gas';
-        await store.refuse(held, [{ id, reason }]);
+        await store.queue.refuse(held, [{ id, reason }]);
       }
       expect(await harness.blameOf(CHAIN, payer)).toBe(1);
       expect(await harness.blameOf(CHAIN, other)).toBe(0);
@@ -757,26 +802,29 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('funds nobody beyond the budget of the lane, nor for a payee that has no budget left', async () => {
       const [id = ''] = await takenOnes(1);
       const budget = aBudget(90n, { laneGwei: 89n, payeeGwei: 1000n, fundingsGwei: 1000n });
-      expect(await store.fund(held, aFunding(0, id), budget)).toEqual({
+      expect(await store.attempts.fund(held, aFunding(0, id), budget)).toEqual({
         kind: 'budget',
         subject: 'lane',
       });
       const ofPayee = aBudget(90n, { laneGwei: 1000n, payeeGwei: 89n, fundingsGwei: 1000n });
-      expect(await store.fund(held, aFunding(0, id), ofPayee)).toEqual({
+      expect(await store.attempts.fund(held, aFunding(0, id), ofPayee)).toEqual({
         kind: 'budget',
         subject: PAYEE_OF_ALL,
       });
       expect(await fundings()).toBe(0n);
-      expect(await store.fundingOf(CHAIN, PAYER)).toBeUndefined();
+      expect(await store.attempts.fundingOf(CHAIN, PAYER)).toBeUndefined();
     });
 
     it('notes again in a ledger that went back who was funded', async () => {
       const funding = aFunding(0, LOST);
       const remembered = [{ attempt: funding, payments: new Map() }];
       for (let time = 0; time < 2; time += 1) {
-        await store.restoreAttempts(held, remembered, 1);
-        expect(await store.fundingOf(CHAIN, PAYER)).toEqual({ payerNonce: 3, isDone: false });
-        expect((await store.open(held)).attempts).toEqual([funding]);
+        await store.leases.restoreAttempts(held, remembered, 1);
+        expect(await store.attempts.fundingOf(CHAIN, PAYER)).toEqual({
+          payerNonce: 3,
+          isDone: false,
+        });
+        expect((await store.leases.open(held)).attempts).toEqual([funding]);
       }
     });
 
@@ -786,7 +834,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const payment = aPayment();
       const [known = ''] = await readyOnes(1);
       const attempt = anAttempt(0, [known, LOST], 1, 2);
-      const knownPayment = (await store.paymentsOf(CHAIN, [known])).get(known) ?? aPayment();
+      const knownPayment = (await store.queue.paymentsOf(CHAIN, [known])).get(known) ?? aPayment();
       const remembered = [
         {
           attempt,
@@ -797,8 +845,8 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         },
       ];
       for (let time = 0; time < 2; time += 1) {
-        await store.restoreAttempts(held, remembered, 1);
-        const { next, attempts, settlements } = await store.open(held);
+        await store.leases.restoreAttempts(held, remembered, 1);
+        const { next, attempts, settlements } = await store.leases.open(held);
         expect(next).toBe(1);
         expect(attempts).toEqual([attempt]);
         expect([...settlements.keys()].sort()).toEqual([known, LOST].sort());
@@ -809,8 +857,8 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('never restores what has ended', async () => {
       const ids = await sentOnes(1);
       const [id = ''] = ids;
-      await store.finish(held, 0, [{ id, state: 'finalized', isPaid: true, logIndex: 0 }]);
-      await store.restoreAttempts(
+      await store.endings.finish(held, 0, [{ id, state: 'finalized', isPaid: true, logIndex: 0 }]);
+      await store.leases.restoreAttempts(
         held,
         [{ attempt: anAttempt(0, ids, 100), payments: new Map([[id, aPayment()]]) }],
         1,

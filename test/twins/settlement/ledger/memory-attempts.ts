@@ -1,18 +1,17 @@
+import type { Address } from 'viem';
 import { LeaseLostError } from '../../../../src/protocol/errors.js';
 import type {
   AllocateResult,
-  Ending,
   FillResult,
-  FinishResult,
   FundResult,
   GasBudget,
   HeldLane,
   InclusionBlock,
-  Parking,
+  LaneAttempts,
   ReplaceResult,
 } from '../../../../src/settlement/ledger/lane-store.js';
 import type { Attempt, KnownFunding } from '../../../../src/settlement/model/attempt.js';
-import type { Claim, MemoryClaims } from './memory-claims.js';
+import type { MemoryClaims } from './memory-claims.js';
 import type { MemoryGas } from './memory-gas.js';
 import type { MemoryLanes } from './memory-lanes.js';
 
@@ -24,8 +23,8 @@ interface MemoryParts {
   readonly paused: ReadonlySet<string>;
 }
 
-/** The attempts of lanes in memory: from the allocation of their account nonce to their end. */
-export class MemoryAttempts {
+/** {@link LaneAttempts} in memory. */
+export class MemoryAttempts implements LaneAttempts {
   /** By chain and payer. */
   #funded = new Map<string, KnownFunding>();
 
@@ -61,7 +60,7 @@ export class MemoryAttempts {
       if (lane.next !== accountNonce) return { kind: 'nonce' };
       const [claim] = this.parts.claims.inWork(held.lane, [settlementId]);
       if (claim === undefined) return { kind: 'gone', ids: [settlementId] };
-      const known = this.fundingOf(held.chainId, payer);
+      const known = this.#fundingOf(held.chainId, payer);
       if (known !== undefined && known.payerNonce >= payerNonce) return { kind: 'funded' };
       const over = this.parts.gas.overPayee(held, claim.payment.payTo, budget);
       if (over !== undefined) return over;
@@ -76,7 +75,11 @@ export class MemoryAttempts {
     });
   }
 
-  fundingOf(chainId: number, payer: string): KnownFunding | undefined {
+  fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined> {
+    return Promise.resolve(this.#fundingOf(chainId, payer));
+  }
+
+  #fundingOf(chainId: number, payer: Address): KnownFunding | undefined {
     return this.#funded.get(`${chainId}:${payer}`);
   }
 
@@ -84,7 +87,7 @@ export class MemoryAttempts {
   restoreFunding({ chainId }: HeldLane, { funding }: Attempt): void {
     if (funding === undefined) return;
     const { payer, payerNonce } = funding;
-    const known = this.fundingOf(chainId, payer);
+    const known = this.#fundingOf(chainId, payer);
     if (known !== undefined && known.payerNonce >= payerNonce) return;
     this.#funded.set(`${chainId}:${payer}`, { payerNonce, isDone: false });
   }
@@ -140,6 +143,7 @@ export class MemoryAttempts {
     held: HeldLane,
     accountNonce: number,
     { transaction, number, hash }: InclusionBlock,
+    _: number,
     items: readonly { readonly id: string; readonly logIndex: number }[],
   ): Promise<void> {
     return this.parts.lanes.step(held, () => {
@@ -158,63 +162,5 @@ export class MemoryAttempts {
         if (this.parts.claims.move(claim, 'block_replaced')) claim.inclusion = undefined;
       }
     });
-  }
-
-  finish(
-    held: HeldLane,
-    accountNonce: number | undefined,
-    endings: readonly Ending[],
-  ): Promise<FinishResult> {
-    return this.parts.lanes.step(held, () => {
-      const collectedAgain = endings.flatMap((ending) => {
-        const claim = this.#ownClaim(held, accountNonce, ending.id);
-        if (claim !== undefined && ending.isPaid) this.parts.gas.chargePayee(held, claim);
-        return claim !== undefined && this.parts.claims.end(claim, ending) === 'again'
-          ? [ending.id]
-          : [];
-      });
-      return { collectedAgain };
-    });
-  }
-
-  requeue(
-    held: HeldLane,
-    accountNonce: number,
-    sinceBlock: bigint,
-    ids: readonly string[],
-  ): Promise<void> {
-    return this.parts.lanes.step(held, () => {
-      for (const claim of this.parts.claims.bound(held.lane, accountNonce, ids)) {
-        if (!this.parts.claims.move(claim, 'finalized_unpaid_requeue')) continue;
-        claim.sinceBlock ??= sinceBlock;
-        this.parts.claims.unbind(claim);
-      }
-    });
-  }
-
-  park(
-    held: HeldLane,
-    accountNonce: number | undefined,
-    sinceBlock: bigint,
-    parkings: readonly Parking[],
-  ): Promise<void> {
-    return this.parts.lanes.step(held, () => {
-      for (const { id, why, retryAtMs } of parkings) {
-        const claim = this.#ownClaim(held, accountNonce, id);
-        if (claim === undefined || !this.parts.claims.move(claim, 'parked')) continue;
-        claim.sinceBlock ??= sinceBlock;
-        claim.why = why;
-        claim.dueAt = retryAtMs;
-        this.parts.claims.unbind(claim);
-      }
-    });
-  }
-
-  #ownClaim(held: HeldLane, accountNonce: number | undefined, id: string): Claim | undefined {
-    const [claim] =
-      accountNonce === undefined
-        ? this.parts.claims.inWork(held.lane, [id])
-        : this.parts.claims.bound(held.lane, accountNonce, [id]);
-    return claim;
   }
 }

@@ -1,35 +1,21 @@
 import type { Address, Hex } from 'viem';
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
-import {
-  boundedDeadlineOf,
-  inFlightKindOf,
-  soleSenderOf,
-} from '../../../../src/protocol/payment/payment-facts.js';
+import { inFlightKindOf } from '../../../../src/protocol/payment/payment-facts.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
 import type {
   Ending,
-  FinishResult,
-  HeldLane,
-  ParkedSettlement,
   ParkReason,
   StoredInclusion,
-  SweepResult,
-  TakenSettlement,
-  Unparking,
 } from '../../../../src/settlement/ledger/lane-store.js';
 import { type Attempt, newestTransactionOf } from '../../../../src/settlement/model/attempt.js';
 import type { SettlementState } from '../../../../src/settlement/model/settlement.js';
 import {
-  isFinishedStage,
   nextStage,
   type SettlementEvent,
   type Stage,
   STATE_OF,
 } from '../../../../src/settlement/model/settlement-machine.js';
 import {
-  ALL_PLACES,
-  mayHavePlace,
-  type PlacesInUse,
   sponsoringCell,
   type SponsoringEvent,
   sponsoringEvent,
@@ -61,7 +47,6 @@ export interface Claim {
 
 /** Pauses before a told settlement is sent again, milliseconds. */
 const COLLECT_PAUSES_MS = [0, 5000, 15_000, 60_000] as const;
-const PARKED_IS_MINE_MS = 30_000;
 
 /** The claims of a ledger in memory, and what requesters and workers without a lane do with them. */
 export class MemoryClaims {
@@ -138,115 +123,7 @@ export class MemoryClaims {
     };
   }
 
-  // ---------------------------------------------------------------- what any worker does
-
-  paymentsOf(ids: readonly string[]): ReadonlyMap<string, AcceptedPayment> {
-    const live = ids.flatMap((id) => {
-      const claim = this.#claims.get(id);
-      return claim && !isFinishedStage(claim.stage) ? [[id, claim.payment] as const] : [];
-    });
-    return new Map(live);
-  }
-
-  finishedOf(ids: readonly string[]): readonly string[] {
-    return ids.filter((id) => {
-      const claim = this.#claims.get(id);
-      return claim === undefined || isFinishedStage(claim.stage);
-    });
-  }
-
-  ready(ids: readonly string[]): number {
-    const moved = ids.filter((id) => {
-      const claim = this.#claims.get(id);
-      return claim !== undefined && this.move(claim, 'job_seen');
-    });
-    return moved.length;
-  }
-
-  overdue(chainId: number, ageMs: number, most: number): readonly string[] {
-    const due = this.of(chainId, 'pending').filter(
-      ({ claimedAt }) => claimedAt <= this.now() - ageMs,
-    );
-    return due.slice(0, most).map(({ id }) => id);
-  }
-
-  sweep(chainId: number, most: number): SweepResult {
-    const due = this.of(chainId, 'later').filter(({ dueAt }) => dueAt <= this.now());
-    const expired: string[] = [];
-    let ready = 0;
-    for (const claim of due.slice(0, most)) if (this.move(claim, 'due')) ready += 1;
-    for (const claim of [...this.#claims.values()].slice(0, most)) {
-      const isQueued = ['pending', 'ready', 'later'].includes(claim.stage);
-      if (!isQueued || boundedDeadlineOf(claim.payment) * 1000 > this.now()) continue;
-      if (this.move(claim, 'expired')) expired.push(claim.id);
-    }
-    return { ready, expired };
-  }
-
-  dueParked(chainId: number, most: number): readonly ParkedSettlement[] {
-    const due = this.of(chainId, 'parked').filter(({ dueAt }) => dueAt <= this.now());
-    return due.slice(0, most).map((claim) => {
-      claim.dueAt = this.now() + PARKED_IS_MINE_MS;
-      const { id, payment, why = 'search_failed', parkTries, hashes, sinceBlock = 0n } = claim;
-      return { id, payment, why, tries: parkTries, sentBefore: { sinceBlock, hashes } };
-    });
-  }
-
-  unpark(unparkings: readonly Unparking[]): FinishResult {
-    const collectedAgain = unparkings.flatMap((unparking) => {
-      const id = unparking.kind === 'ended' ? unparking.ending.id : unparking.id;
-      const claim = this.#claims.get(id);
-      if (claim?.stage !== 'parked') return [];
-      if (unparking.kind === 'ended') {
-        return this.end(claim, unparking.ending) === 'again' ? [id] : [];
-      }
-      if (unparking.kind === 'requeue') this.move(claim, 'unparked');
-      else {
-        claim.dueAt = unparking.retryAtMs;
-        claim.parkTries += 1;
-      }
-      return [];
-    });
-    return { collectedAgain };
-  }
-
   // ---------------------------------------------------------------- what lanes do
-
-  take(
-    { chainId, lane }: HeldLane,
-    most: number,
-    isRetiring: boolean,
-    places: PlacesInUse = ALL_PLACES,
-  ): TakenSettlement[] {
-    const held = new Map(places.held);
-    let { free } = places;
-    const taken = this.of(chainId, 'ready')
-      .filter(({ payment }) => {
-        const sender = soleSenderOf(payment);
-        return sender === undefined ? !isRetiring : lane === `${chainId}:${sender}`;
-      })
-      .filter(({ payment, hashes }) => {
-        if (inFlightKindOf(payment) !== 'a' || hashes.length > 0) return true;
-        const own = held.get(payment.asset) ?? 0;
-        if (!mayHavePlace(own, free)) return false;
-        held.set(payment.asset, own + 1);
-        free -= 1;
-        return true;
-      });
-    return taken.slice(0, most).map((claim) => {
-      this.move(claim, 'taken');
-      claim.lane = lane;
-      const { id, payment, tries, isCollectedAgain, hashes, sinceBlock } = claim;
-      return {
-        id,
-        payment,
-        tries,
-        isCollectedAgain,
-        goesAlone: sinceBlock !== undefined,
-        ...(sinceBlock !== undefined && { sentBefore: { sinceBlock, hashes: [...hashes] } }),
-      };
-    });
-  }
 
   /** Its signed bytes are stored again; the record is made anew where it is gone. */
   restore(id: string, payment: AcceptedPayment, lane: string, attempt: Attempt): void {
@@ -310,10 +187,13 @@ export class MemoryClaims {
     claim.inclusion = undefined;
   }
 
+  /** Oldest first. */
+  get all(): readonly Claim[] {
+    return [...this.#claims.values()];
+  }
+
   of(chainId: number, stage: Stage): Claim[] {
-    return [...this.#claims.values()].filter(
-      (claim) => claim.stage === stage && claim.payment.chainId === chainId,
-    );
+    return this.all.filter((claim) => claim.stage === stage && claim.payment.chainId === chainId);
   }
 
   inWork(lane: string, ids: readonly string[]): Claim[] {

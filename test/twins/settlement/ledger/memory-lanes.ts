@@ -8,13 +8,20 @@ interface Lane {
   readonly attempts: Map<number, Attempt>;
 }
 
-/** The lanes of a ledger in memory: who holds each, and where it stands. */
+/** The lanes of a ledger in memory. */
 export class MemoryLanes {
   #lanes = new Map<string, Lane>();
-  #leases = 0;
   #epoch = 'epoch';
 
-  constructor(private readonly now: () => number) {}
+  constructor(readonly now: () => number) {}
+
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  get all(): readonly (readonly [name: string, lane: Lane])[] {
+    return [...this.#lanes];
+  }
 
   /** What is there at this moment, to go back to: in another epoch. */
   snapshot(): () => void {
@@ -23,41 +30,6 @@ export class MemoryLanes {
       this.#lanes = lanes;
       this.#epoch += '+';
     };
-  }
-
-  acquire(lane: string, chainId: number, processId: string, leaseMs: number): HeldLane | undefined {
-    const record = this.get(lane);
-    const { lease } = record;
-    if (lease !== undefined && lease.until > this.now() && lease.processId !== processId) {
-      return undefined;
-    }
-    this.#leases += 1;
-    const text = `${processId}:${this.#leases}`;
-    record.lease = { text, processId, until: this.now() + leaseMs };
-    return { lane, chainId, lease: text, epoch: this.#epoch };
-  }
-
-  renew(held: HeldLane, leaseMs: number): Promise<void> {
-    return this.step(held, ({ lease }) => {
-      if (lease !== undefined) lease.until = this.now() + leaseMs;
-    });
-  }
-
-  release(held: HeldLane): Promise<void> {
-    return this.step(held, (lane) => {
-      lane.lease = undefined;
-    });
-  }
-
-  orphans(chainId: number, ownLanes: readonly string[]): readonly string[] {
-    const free = [...this.#lanes].filter(
-      ([name, { lease, attempts }]) =>
-        name.startsWith(`${chainId}:`) &&
-        !ownLanes.includes(name) &&
-        attempts.size > 0 &&
-        (lease === undefined || lease.until <= this.now()),
-    );
-    return free.map(([name]) => name);
   }
 
   get(name: string): Lane {

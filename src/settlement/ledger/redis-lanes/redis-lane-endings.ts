@@ -1,4 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address, Hex } from 'viem';
+import { AppConfig } from '../../../platform/config/app-config.js';
 import {
   redisCall,
   runTransaction,
@@ -10,35 +12,40 @@ import type {
   Ending,
   FinishResult,
   HeldLane,
+  LaneEndings,
   ParkedSettlement,
   Parking,
   ParkReason,
   Unparking,
 } from '../lane-store.js';
-import { encodeHash } from '../record.js';
+import { LedgerScripts } from '../ledger-scripts.js';
+import { encodeHash, readSentBefore } from '../record.js';
 import { asTexts } from '../reply.js';
+import { type LedgerLifetimes, lifeOf } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
-import { type LaneStepRunner, recordKeys } from './lane-step-runner.js';
-import { readSentBefore } from './sent-before.js';
 
 const REVERTS_KEPT_SECONDS = 600;
 /** A parked settlement is its judge's for this long. */
 const JUDGED_MS = 30_000;
 
-/** How the settlements of an attempt end, or are parked until that can be told. */
-export class RedisLaneOutcomes {
-  constructor(private readonly runner: LaneStepRunner) {}
+/** {@link LaneEndings} in Redis. */
+@Injectable()
+export class RedisLaneEndings implements LaneEndings {
+  constructor(
+    private readonly scripts: LedgerScripts,
+    @Inject(AppConfig) private readonly lifetimes: LedgerLifetimes,
+  ) {}
 
   async finish(
     held: HeldLane,
     accountNonce: number | undefined,
     endings: readonly Ending[],
   ): Promise<FinishResult> {
-    const reply = await this.runner.write(
-      LANE_SCRIPTS.finish,
+    const reply = await this.scripts.runHeld(
       held,
+      LANE_SCRIPTS.finish,
       endings.map(({ id }) => id),
-      [accountNonce ?? '', ...this.runner.life, ...endings.flatMap(endingArgs)],
+      [accountNonce ?? '', ...lifeOf(this.lifetimes), ...endings.flatMap(endingArgs)],
     );
     return { collectedAgain: asTexts(reply) };
   }
@@ -50,7 +57,10 @@ export class RedisLaneOutcomes {
     ids: readonly string[],
   ): Promise<void> {
     if (ids.length === 0) return;
-    await this.runner.write(LANE_SCRIPTS.requeue, held, ids, [accountNonce, sinceBlock.toString()]);
+    await this.scripts.runHeld(held, LANE_SCRIPTS.requeue, ids, [
+      accountNonce,
+      sinceBlock.toString(),
+    ]);
   }
 
   async park(
@@ -59,9 +69,9 @@ export class RedisLaneOutcomes {
     sinceBlock: bigint,
     parkings: readonly Parking[],
   ): Promise<void> {
-    await this.runner.write(
-      LANE_SCRIPTS.park,
+    await this.scripts.runHeld(
       held,
+      LANE_SCRIPTS.park,
       parkings.map(({ id }) => id),
       [
         accountNonce ?? '',
@@ -74,7 +84,11 @@ export class RedisLaneOutcomes {
   async dueParked(chainId: number, most: number): Promise<readonly ParkedSettlement[]> {
     const parked = keys.listKey(chainId, 'parked');
     const flat = asTexts(
-      await this.runner.ask(LANE_SCRIPTS.dueParked, chainId, [parked], [most, JUDGED_MS]),
+      await this.scripts.run(chainId, {
+        script: LANE_SCRIPTS.dueParked,
+        keys: [parked],
+        args: [most, JUDGED_MS],
+      }),
     );
     const due: ParkedSettlement[] = [];
     for (let index = 0; index < flat.length; index += 6) {
@@ -92,25 +106,24 @@ export class RedisLaneOutcomes {
 
   async parkedCount(chainId: number): Promise<number> {
     const parked = keys.listKey(chainId, 'parked');
-    return redisCall('parkedCount', this.runner.ledger.of(chainId).zcard(parked));
+    return redisCall('parkedCount', this.scripts.ledger.of(chainId).zcard(parked));
   }
 
   async unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult> {
     const byId = new Map(unparkings.map((one) => [unparkedIdOf(one), one]));
     if (byId.size === 0) return { collectedAgain: [] };
-    const args = [...this.runner.life, ...[...byId.values()].flatMap(unparkingArgs)];
-    const own = recordKeys(chainId, [...byId.keys()]);
-    return {
-      collectedAgain: asTexts(await this.runner.ask(LANE_SCRIPTS.unpark, chainId, own, args)),
-    };
+    const args = [...lifeOf(this.lifetimes), ...[...byId.values()].flatMap(unparkingArgs)];
+    const own = keys.recordKeys(chainId, [...byId.keys()]);
+    const call = { script: LANE_SCRIPTS.unpark, keys: own, args };
+    return { collectedAgain: asTexts(await this.scripts.run(chainId, call)) };
   }
 
   async credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean> {
     const key = keys.creditKey(chainId, encodeHash(transaction), logIndex);
-    const { tombstoneSeconds } = this.runner.lifetimes;
+    const { tombstoneSeconds } = this.lifetimes;
     const credited = await redisCall(
       'credit',
-      this.runner.ledger.of(chainId).set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
+      this.scripts.ledger.of(chainId).set(key, id, 'EX', tombstoneSeconds, 'NX', 'GET'),
     );
     return credited === null || credited === id;
   }
@@ -119,7 +132,7 @@ export class RedisLaneOutcomes {
     const key = keys.revertsKey(chainId, payer);
     await runTransaction(
       'noteRevert',
-      this.runner.ledger.of(chainId).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
+      this.scripts.ledger.of(chainId).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
     );
   }
 }

@@ -1,11 +1,11 @@
 import { LeaseLostError, RedisUnavailableError } from '../../protocol/errors.js';
-import type { HeldLane, LaneStore } from '../ledger/lane-store.js';
+import type { HeldLane, LaneLeases } from '../ledger/lane-store.js';
 import type { ChainWorker } from './chain-worker.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneSlot } from './state/lane-slot.js';
 
-interface LaneLeasesOptions {
-  readonly store: LaneStore;
+interface LaneHolderOptions {
+  readonly leases: LaneLeases;
   readonly workers: readonly ChainWorker[];
   readonly processId: string;
   readonly leaseMs: number;
@@ -26,7 +26,7 @@ const MODESTY_ROUNDS = 4;
 const RESYNC_IS_LONG_MS = 30_000;
 
 /** Holds the lanes of this process: takes free ones, keeps their leases, and hands them over. */
-export class LaneLeases {
+export class LaneHolder {
   #timers: NodeJS.Timeout[] = [];
   #stopListening: () => void = () => undefined;
   #isStopping = false;
@@ -35,13 +35,13 @@ export class LaneLeases {
   /** Among how many processes the lanes held here were last shared out. */
   #sharedAmong = 1;
 
-  constructor(private readonly options: LaneLeasesOptions) {}
+  constructor(private readonly options: LaneHolderOptions) {}
 
   async start(): Promise<void> {
-    const { workers, store, leaseMs } = this.options;
+    const { workers, leases, leaseMs } = this.options;
     for (const worker of workers) worker.start();
     // A ledger that went back has other leases than this process remembers.
-    this.#stopListening = store.onEpochChange(() => void this.acquireFree());
+    this.#stopListening = leases.onEpochChange(() => void this.acquireFree());
     await this.acquireFree();
     this.#timers = [
       setInterval(() => void this.acquireFree(), ACQUIRE_INTERVAL_MS),
@@ -84,7 +84,7 @@ export class LaneLeases {
   async #release(held: HeldLane | undefined): Promise<void> {
     if (held === undefined) return;
     try {
-      await this.options.store.release(held);
+      await this.options.leases.release(held);
     } catch (error) {
       // It ends by itself, or is another process's already.
       this.#report(held.lane, 'release', error);
@@ -125,11 +125,11 @@ export class LaneLeases {
   }
 
   async #adoptOrphansOf(worker: ChainWorker): Promise<void> {
-    const { store } = this.options;
+    const { leases } = this.options;
     const known = worker.slots.map(({ runner }) => runner.lane);
     const room = ORPHANS_MOST - (known.length - worker.ownLanes.length);
     if (room <= 0) return;
-    for (const lane of (await store.orphans(worker.chainId, known)).slice(0, room)) {
+    for (const lane of (await leases.orphans(worker.chainId, known)).slice(0, room)) {
       const slot = worker.slotForOrphan(lane);
       await this.#acquire(worker, slot);
       if (slot.held === undefined) worker.orphanEnded(slot);
@@ -178,9 +178,9 @@ export class LaneLeases {
   }
 
   async #acquire(worker: ChainWorker, slot: LaneSlot): Promise<void> {
-    const { store, processId, leaseMs } = this.options;
+    const { leases, processId, leaseMs } = this.options;
     const { lane } = slot.runner;
-    const held = await store.acquire(lane, worker.chainId, processId, leaseMs);
+    const held = await leases.acquire(lane, worker.chainId, processId, leaseMs);
     if (held === undefined) return;
     // It was told to stop while it asked: what it got goes to another process at once.
     if (this.#isStopping) await this.#release(held);
@@ -233,7 +233,7 @@ export class LaneLeases {
     }
     this.#tellOfResync(slot);
     try {
-      await this.options.store.renew(held, this.options.leaseMs);
+      await this.options.leases.renew(held, this.options.leaseMs);
     } catch (error) {
       // A lease that could not be renewed in time is lost when a script says so.
       if (error instanceof LeaseLostError) {

@@ -10,7 +10,7 @@ import { LeaseLostError, LedgerEpochChangedError } from '../../protocol/errors.j
 import type { HeldLane } from '../ledger/lane-store.js';
 import type { Attempt } from '../model/attempt.js';
 import { ChainWorker } from './chain-worker.js';
-import { LaneLeases } from './lane-leases.js';
+import { LaneHolder } from './lane-holder.js';
 import type { LaneRunner } from './lane-runner.js';
 
 const LEASE_MS = 3000;
@@ -52,7 +52,7 @@ class TestRunner {
   }
 }
 
-describe('LaneLeases', () => {
+describe('LaneHolder', () => {
   let clock: TestClock;
   let store: MemoryLaneStore;
   let told: string[];
@@ -71,11 +71,12 @@ describe('LaneLeases', () => {
     runner = new TestRunner(LANE, true);
   });
 
-  function aProcess(processId: string, own: readonly TestRunner[] = [runner]): LaneLeases {
+  function aProcess(processId: string, own: readonly TestRunner[] = [runner]): LaneHolder {
     const observer = recordingObserver(told);
     const worker = new ChainWorker({
       chainId: CHAIN_ID,
-      store,
+      queue: store.queue,
+      endings: store.endings,
       heads: { start: () => undefined, stop: () => Promise.resolve() } as never,
       jobs: {
         start: () => consuming.push('start'),
@@ -91,8 +92,8 @@ describe('LaneLeases', () => {
         return follower as unknown as LaneRunner;
       },
     });
-    return new LaneLeases({
-      store,
+    return new LaneHolder({
+      leases: store.leases,
       workers: [worker],
       processId,
       leaseMs: LEASE_MS,
@@ -111,30 +112,30 @@ describe('LaneLeases', () => {
 
   it('is told to stop while it asks for a lane: what it gets is free for others at once', async () => {
     const leases = aProcess('p1');
-    const { acquire } = store;
-    store.acquire = async (...args) => {
-      const held = await acquire.apply(store, args);
+    const { acquire } = store.leases;
+    store.leases.acquire = async (...args) => {
+      const held = await acquire.apply(store.leases, args);
       await leases.stop();
       return held;
     };
     await leases.acquireFree();
     expect(runner.runs).toEqual([]);
-    store.acquire = acquire;
-    expect(await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
+    store.leases.acquire = acquire;
+    expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
   });
 
   it('hands its lanes over when it stops', async () => {
     const leases = aProcess('p1');
     await leases.acquireFree();
     await leases.stop();
-    expect(await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
+    expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
   });
 
   it('stops a lane whose lease it could not keep', async () => {
     const leases = aProcess('p1');
     await leases.acquireFree();
     await clock.pass(LEASE_MS + 1);
-    await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS);
+    await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS);
     await leases.renewHeld();
     await turns();
     expect(leases.heldLanes).toEqual([]);
@@ -145,9 +146,9 @@ describe('LaneLeases', () => {
   it('goes on with a lane that it took anew when a renewal of its former lease is refused late', async () => {
     const leases = aProcess('p1');
     await leases.acquireFree();
-    const { renew } = store;
+    const { renew } = store.leases;
     let refuse: (error: Error) => void = () => undefined;
-    store.renew = () =>
+    store.leases.renew = () =>
       new Promise((_, reject) => {
         refuse = reject;
       });
@@ -161,7 +162,7 @@ describe('LaneLeases', () => {
     await renewing;
     expect(stops).not.toHaveBeenCalled();
     expect(leases.heldLanes).toEqual([LANE]);
-    store.renew = renew;
+    store.leases.renew = renew;
   });
 
   describe('when a process comes that can work on the same lanes', () => {
@@ -216,7 +217,7 @@ describe('LaneLeases', () => {
     await turns();
     expect(told.filter((one) => one === 'failed')).toHaveLength(1);
     expect(leases.heldLanes).toEqual([]);
-    expect(await store.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
+    expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
   });
 
   it('says once that a lane has been resyncing for long, and again when it happens anew', async () => {
@@ -244,7 +245,7 @@ describe('LaneLeases', () => {
 
   it('a bug in what it asks for is reported, and does not end it', async () => {
     const leases = aProcess('p1');
-    store.acquire = () => Promise.reject(new TypeError('a bug'));
+    store.leases.acquire = () => Promise.reject(new TypeError('a bug'));
     await leases.acquireFree();
     expect(told).toContain('failed');
   });
@@ -259,12 +260,12 @@ describe('LaneLeases', () => {
     };
 
     beforeEach(async () => {
-      const held = await store.acquire(LANE, CHAIN_ID, 'gone', LEASE_MS);
+      const held = await store.leases.acquire(LANE, CHAIN_ID, 'gone', LEASE_MS);
       if (held === undefined) throw new Error('not free');
-      await store.setNext(held, undefined, 1);
+      await store.leases.setNext(held, undefined, 1);
       const day = '2026-11-21';
       const budget = { costGwei: 1n, laneGwei: undefined, payeeGwei: undefined, day };
-      await store.fillGap(held, attempt, budget);
+      await store.attempts.fillGap(held, attempt, budget);
       await clock.pass(LEASE_MS + 1);
     });
 
@@ -290,7 +291,7 @@ describe('LaneLeases', () => {
       followers[0]?.end();
       await turns();
       expect(leases.heldLanes).toEqual([]);
-      expect(await store.acquire(LANE, CHAIN_ID, 'p3', LEASE_MS)).toBeDefined();
+      expect(await store.leases.acquire(LANE, CHAIN_ID, 'p3', LEASE_MS)).toBeDefined();
     });
   });
 });

@@ -1,0 +1,22 @@
+import type { LaneLedger } from '../../../src/settlement/ledger/lane-store.js';
+import type { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
+import { RedisLaneAttempts } from '../../../src/settlement/ledger/redis-lanes/redis-lane-attempts.js';
+import { RedisLaneEndings } from '../../../src/settlement/ledger/redis-lanes/redis-lane-endings.js';
+import { RedisLaneLeases } from '../../../src/settlement/ledger/redis-lanes/redis-lane-leases.js';
+import { RedisLaneQueue } from '../../../src/settlement/ledger/redis-lanes/redis-lane-queue.js';
+import type { SettlementArchive } from '../../../src/settlement/ledger/settlement-archive.js';
+import type { LedgerLifetimes } from '../../../src/settlement/ledger/settlement-store.js';
+
+/** The ledger as lanes use it, in Redis. */
+export function redisLanes(
+  scripts: LedgerScripts,
+  lifetimes: LedgerLifetimes,
+  archive?: SettlementArchive,
+): LaneLedger {
+  return {
+    leases: new RedisLaneLeases(scripts, lifetimes, archive),
+    queue: new RedisLaneQueue(scripts, lifetimes),
+    attempts: new RedisLaneAttempts(scripts, lifetimes),
+    endings: new RedisLaneEndings(scripts, lifetimes),
+  };
+}
