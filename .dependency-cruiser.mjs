@@ -85,6 +85,11 @@ export default {
       'platform/(redis|config|concurrency)/|protocol/',
     ),
     knowsOnly(
+      'database-is-an-adapter',
+      'platform/database',
+      'platform/(database|config)/|protocol/',
+    ),
+    knowsOnly(
       'rate-limit-is-below-every-door',
       'platform/rate-limit',
       'platform/(rate-limit|redis|http)/|protocol/',

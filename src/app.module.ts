@@ -34,6 +34,7 @@ import { isOpen } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import { reconcilesDaily } from './platform/config/reconcile-config.js';
+import { DatabaseModule } from './platform/database/database.module.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
 import { HttpModule } from './platform/http/http.module.js';
 import { OpsModule } from './platform/http/ops.module.js';
@@ -66,6 +67,7 @@ export class AppModule {
         LoggerModule.forRoot(logging(config)),
         HttpModule,
         RedisModule,
+        DatabaseModule,
         // Guards run in this order: what there is, then who asks and how often.
         OpsModule,
         ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),

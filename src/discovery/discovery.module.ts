@@ -1,11 +1,12 @@
-import { type DynamicModule, Global, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import { connectDatabase, type ConnectionUse } from '../history/postgres/database.js';
+import { databaseOn } from '../history/postgres/database.js';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { listingRulesOf } from '../platform/config/listing-rules.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
+import { DatabasePools } from '../platform/database/database-pools.js';
 import { provide } from '../platform/nest/provide.js';
 import type { ListingRules } from '../protocol/listing/judge-terms.js';
 import type { DeclarationNotes } from '../settlement/ledger/declaration-notes.js';
@@ -30,20 +31,6 @@ import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js
 import { standingRefusals } from './postgres/postgres-refusals.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
 import { Rater } from './quality/rater.js';
-
-/** Somebody waits for the answer; payees write by it too. */
-const READING: ConnectionUse = {
-  name: 'x402-catalogue',
-  most: 4,
-  connectMs: 1000,
-  statementMs: 3000,
-};
-const WRITING: ConnectionUse = {
-  name: 'x402-catalogue-writer',
-  most: 2,
-  connectMs: 3000,
-  statementMs: 10_000,
-};
 
 interface NoteParts {
   readonly config: AppConfig;
@@ -120,11 +107,11 @@ const DECLARED = provide(
 /** The catalogue: it learns in processes with the role history, and is asked at those with the role api. */
 @Global()
 @Module({})
-export class DiscoveryModule implements OnModuleDestroy {
+export class DiscoveryModule {
   static forRoot(config: AppConfig): DynamicModule {
     const isApi = config.hasRole('api');
     const learns = learnsListings(config);
-    const { history } = config;
+    const hasCatalogue = config.history?.catalogue !== undefined;
     return {
       module: DiscoveryModule,
       controllers: isApi
@@ -138,14 +125,11 @@ export class DiscoveryModule implements OnModuleDestroy {
       providers: [
         {
           provide: DATABASES,
-          // Nothing is asked at the start: what settles must not depend on it.
-          useFactory: (): Databases => {
-            const url = history?.catalogue && history.databaseUrl;
-            return {
-              reading: url && isApi ? connectDatabase(url, READING) : undefined,
-              writing: url && learns ? connectDatabase(url, WRITING) : undefined,
-            };
-          },
+          inject: [DatabasePools],
+          useFactory: (pools: DatabasePools): Databases => ({
+            reading: isApi && hasCatalogue ? databaseOn(pools.of('catalogue')) : undefined,
+            writing: learns ? databaseOn(pools.of('background')) : undefined,
+          }),
         },
         ...(isApi ? [RULES, DISCOVERY, STATEMENTS, DECLARED] : []),
         ...(learns ? LEARNING : []),
@@ -155,12 +139,5 @@ export class DiscoveryModule implements OnModuleDestroy {
         ...(learns ? [Learner, Rater, CatalogueFigures] : []),
       ],
     };
-  }
-
-  constructor(@Inject(DATABASES) private readonly databases: Databases) {}
-
-  async onModuleDestroy(): Promise<void> {
-    const { reading, writing } = this.databases;
-    await Promise.all([reading?.db.destroy(), writing?.db.destroy()]);
   }
 }

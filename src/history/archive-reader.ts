@@ -8,6 +8,4 @@ export interface ArchiveReader {
    * @throws ArchiveError
    */
   find(query: ArchiveQuery): Promise<readonly ArchivedSettlement[]>;
-
-  close(): Promise<void>;
 }

@@ -34,7 +34,7 @@ export interface Stored {
  * Settlements as the ledger last knew them, for as long as the operator wants. What is stored is stored as
  * a whole or not at all, and may be stored again any number of times.
  *
- * @throws ArchiveError from every method but `close`.
+ * @throws ArchiveError from every method.
  */
 export interface Archive {
   /** Brings the tables up to date, or sees that they are. */
@@ -51,6 +51,4 @@ export interface Archive {
 
   /** Makes the months ahead, and drops those that are over. */
   upkeep(now: number): Promise<void>;
-
-  close(): Promise<void>;
 }

@@ -58,9 +58,8 @@ export class Archiver {
   /** Finishes what is under way and lets another process go on. */
   async stop(): Promise<void> {
     await this.#rounds.stop();
-    const { outbox, chainIds, processId, archive } = this.options;
+    const { outbox, chainIds, processId } = this.options;
     await Promise.allSettled(chainIds.map((chainId) => outbox.release(chainId, processId)));
-    await archive.close();
   }
 
   /** Archives what it finds of each chain, and says how long to pause. Never fails. */

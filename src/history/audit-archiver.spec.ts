@@ -40,7 +40,6 @@ describe('the archiver of the audit', () => {
       },
       chainIds: [56],
       failed: (error) => failures.push(error),
-      close: () => Promise.resolve(),
     });
 
   beforeEach(() => {

@@ -13,8 +13,6 @@ interface AuditArchiverOptions {
   readonly table: AuditTable;
   readonly chainIds: readonly number[];
   readonly failed: (error: unknown) => void;
-  /** Lets go of the database. */
-  readonly close: () => Promise<void>;
 }
 
 const LOOK_MS = 2000;
@@ -34,9 +32,8 @@ export class AuditArchiver {
     this.#rounds.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#rounds.stop();
-    await this.options.close();
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   /** Never fails; what could not be copied is copied the next time. @returns how long to pause. */

@@ -35,7 +35,6 @@ describe('the archive for those who must not wait', () => {
           asked += 1;
           return read();
         },
-        close: () => Promise.resolve(),
       },
       observer: { lookedUp: (by, outcome) => told.push(`${by} ${outcome}`) },
       clock,

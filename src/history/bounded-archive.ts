@@ -1,6 +1,7 @@
 import { CircuitBreaker } from '../platform/concurrency/circuit-breaker.js';
 import type { Clock } from '../platform/concurrency/clock.js';
 import { within } from '../platform/concurrency/timing.js';
+import { POOLS } from '../platform/database/database-pools.js';
 import type {
   ArchiveAnswer,
   ArchiveQuery,
@@ -17,7 +18,7 @@ interface BoundedArchiveOptions {
 }
 
 /** A settle waits no longer than this for a look-up. */
-export const LOOK_UP_MS = 500;
+const LOOK_UP_MS = POOLS.lookUps.statementMs;
 const FAILURES_MOST = 3;
 const PAUSE_MS = 2000;
 /** More at once wait for each other and not for the database. */

@@ -10,7 +10,6 @@ describe('the tables of the history', () => {
   const made = (settles = true): HistoryTables =>
     new HistoryTables({
       look: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)),
-      close: () => Promise.resolve(),
       settles,
       observer: {
         waits: (state) => told.push(state),

@@ -17,8 +17,6 @@ export interface TablesObserver {
 export interface HistoryTablesOptions {
   /** @throws ArchiveError */
   readonly look: () => Promise<TablesState>;
-  /** Lets go of the database. */
-  readonly close: () => Promise<void>;
   /** Whether this process has work that needs no table: tables of another version keep it from nothing. */
   readonly settles: boolean;
   /** `undefined` where this process makes them. */
@@ -36,7 +34,6 @@ export class HistoryTables {
   readonly #begins: (() => void)[] = [];
   #state: TablesState | undefined;
   #isAway = false;
-  #stopping: Promise<void> | undefined;
 
   constructor(private readonly options: HistoryTablesOptions) {}
 
@@ -45,8 +42,7 @@ export class HistoryTables {
   }
 
   stop(): Promise<void> {
-    this.#stopping ??= this.#rounds.stop().then(() => this.options.close());
-    return this.#stopping;
+    return this.#rounds.stop();
   }
 
   /** @param begin - is called once, when the tables are there. */

@@ -11,6 +11,7 @@ import { ModuleRef } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { DatabasePools } from '../platform/database/database-pools.js';
 import { provide } from '../platform/nest/provide.js';
 import { fanOut } from '../platform/observability/fan-out.js';
 import {
@@ -24,13 +25,13 @@ import type { Outbox } from '../settlement/ledger/outbox.js';
 import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
 import { NO_ARCHIVE, SETTLEMENT_ARCHIVE } from '../settlement/ledger/settlement-archive.js';
 import { Archiver } from './archiver.js';
-import { BoundedArchive, LOOK_UP_MS } from './bounded-archive.js';
+import { BoundedArchive } from './bounded-archive.js';
 import { Evictor } from './evictor.js';
 import { HistoryHealth } from './history-health.js';
 import { historyLog } from './history-log.js';
 import { HistoryObserver } from './history-observer.js';
 import { HistoryTables } from './history-tables.js';
-import { connectDatabase, type ConnectionUse, connectReader } from './postgres/database.js';
+import { databaseOn } from './postgres/database.js';
 import { tablesState } from './postgres/migrator.js';
 import { PostgresArchive } from './postgres/postgres-archive.js';
 import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
@@ -39,6 +40,7 @@ import { EventWriter } from './webhooks/event-writer.js';
 
 interface ArchiverParts {
   readonly config: AppConfig;
+  readonly pools: DatabasePools;
   readonly outbox: Outbox;
   readonly cooled: CooledSettlements;
   readonly processes: ProcessRegistry;
@@ -59,6 +61,7 @@ const ARCHIVER = provide(
   Archiver,
   {
     config: AppConfig,
+    pools: DatabasePools,
     outbox: OUTBOX,
     cooled: COOLED_SETTLEMENTS,
     processes: ProcessRegistry,
@@ -72,15 +75,13 @@ const ARCHIVER = provide(
 /** Of every process that uses the ledger: what has left it is looked up there. */
 const ARCHIVE: Provider = {
   provide: BoundedArchive,
-  inject: [AppConfig, HistoryObserver],
-  useFactory: ({ history }: AppConfig, observer: HistoryObserver) => {
-    if (history === undefined) throw new Error('there is no database to look anything up in');
-    return new BoundedArchive({
-      reader: new PostgresArchiveReader(connectReader(history.databaseUrl, LOOK_UP_MS)),
+  inject: [DatabasePools, HistoryObserver],
+  useFactory: (pools: DatabasePools, observer: HistoryObserver) =>
+    new BoundedArchive({
+      reader: new PostgresArchiveReader(databaseOn(pools.of('lookUps'))),
       observer,
       clock: systemClock,
-    });
-  },
+    }),
 };
 
 const HEALTH = provide(
@@ -105,24 +106,13 @@ const HEALTH = provide(
     }),
 );
 
-/** Nothing else is asked by it, and it is let go when they are there. */
-const LOOKING_FOR_TABLES: ConnectionUse = {
-  name: 'x402-tables',
-  most: 1,
-  connectMs: 3000,
-  statementMs: 3000,
-};
-
 const TABLES: Provider = {
   provide: HistoryTables,
-  inject: [AppConfig, PinoLogger],
-  useFactory: (config: AppConfig, logger: PinoLogger) => {
-    if (config.history === undefined) throw new Error('there is no database to have tables');
-    const { pool, db } = connectDatabase(config.history.databaseUrl, LOOKING_FOR_TABLES);
-    const makesThem = config.hasRole('history') && config.history.migrates;
+  inject: [AppConfig, DatabasePools, PinoLogger],
+  useFactory: (config: AppConfig, pools: DatabasePools, logger: PinoLogger) => {
+    const makesThem = config.hasRole('history') && config.history?.migrates === true;
     const tables = new HistoryTables({
-      look: () => tablesState(pool),
-      close: () => db.destroy(),
+      look: () => tablesState(pools.of('background')),
       settles: config.hasRole('api') || config.hasRole('worker'),
       observer: makesThem ? undefined : tablesLog(logger),
     });
@@ -188,10 +178,10 @@ export class HistoryModule implements OnModuleInit, OnModuleDestroy {
 
 /** The database is waited for beside the start: what settles must not depend on it. */
 function startedArchiver(parts: ArchiverParts): Archiver {
-  const { config, outbox, cooled, processes, tables, logger } = parts;
+  const { config, pools, outbox, cooled, processes, tables, logger } = parts;
   if (config.history === undefined) throw new Error('there is no database to archive into');
-  const { databaseUrl, migrates, months, hotMs } = config.history;
-  const database = connectDatabase(databaseUrl);
+  const { migrates, months, hotMs } = config.history;
+  const database = databaseOn(pools.of('archive'));
   const observer = fanOut([historyLog(logger), parts.observer], (method, error) => {
     logger.error({ method, err: error }, 'an observer of the history failed');
   });

@@ -2,6 +2,7 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { DatabasePools } from '../platform/database/database-pools.js';
 import { provide } from '../platform/nest/provide.js';
 import { fanOut } from '../platform/observability/fan-out.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
@@ -15,7 +16,7 @@ import { HistoryTables } from './history-tables.js';
 import { lostLog } from './lost/lost-log.js';
 import { type LostObserver, LostSettlements } from './lost/lost-settlements.js';
 import { openChain } from './lost/open-chain.js';
-import { connectDatabase } from './postgres/database.js';
+import { databaseOn } from './postgres/database.js';
 import { PostgresArchive } from './postgres/postgres-archive.js';
 import { PostgresBooks } from './postgres/postgres-books.js';
 import { PostgresUnfinished } from './postgres/postgres-unfinished.js';
@@ -23,6 +24,7 @@ import { EventWriter } from './webhooks/event-writer.js';
 
 interface LostParts {
   readonly config: AppConfig;
+  readonly pools: DatabasePools;
   readonly ledger: LedgerConnections;
   readonly outbox: Outbox;
   readonly laneQueries: LaneQueries;
@@ -35,6 +37,7 @@ const LOST = provide(
   LostSettlements,
   {
     config: AppConfig,
+    pools: DatabasePools,
     ledger: LedgerConnections,
     outbox: OUTBOX,
     laneQueries: LANE_QUERIES,
@@ -61,6 +64,7 @@ export class LostModule {
 
 function started({
   config,
+  pools,
   ledger,
   outbox,
   laneQueries,
@@ -70,12 +74,7 @@ function started({
 }: LostParts): LostSettlements {
   const { history, networks, webhooks } = config;
   if (history === undefined) throw new Error('there is no database to look for them in');
-  const database = connectDatabase(history.databaseUrl, {
-    name: 'x402-lost',
-    most: 2,
-    connectMs: 3000,
-    statementMs: 10_000,
-  });
+  const database = databaseOn(pools.of('background'));
   const now = (): number => systemClock.now();
   const follower =
     webhooks === undefined ? { follow: () => Promise.resolve() } : new EventWriter(now);
@@ -114,7 +113,6 @@ function started({
     observer: fanOut([lostLog(logger), counted], (method, error) => {
       logger.error({ method, err: error }, 'an observer of lost settlements failed');
     }),
-    close: () => database.db.destroy(),
   });
   tables.whenThere(() => {
     lost.start();

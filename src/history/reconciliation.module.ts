@@ -2,6 +2,7 @@ import { type DynamicModule, Global, Module, type OnModuleInit } from '@nestjs/c
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { DatabasePools } from '../platform/database/database-pools.js';
 import { provide } from '../platform/nest/provide.js';
 import {
   HealthIndicators,
@@ -14,7 +15,7 @@ import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
 import { HistoryTables } from './history-tables.js';
-import { connectDatabase } from './postgres/database.js';
+import { databaseOn } from './postgres/database.js';
 import { PostgresBooks } from './postgres/postgres-books.js';
 import { DailyReconciliation } from './reconciliation/daily-reconciliation.js';
 import { reconcileNetwork } from './reconciliation/reconcile-network.js';
@@ -23,6 +24,7 @@ import { reconciliationLog } from './reconciliation/reconciliation-log.js';
 
 interface DailyParts {
   readonly config: AppConfig;
+  readonly pools: DatabasePools;
   readonly ledger: LedgerConnections;
   readonly outbox: Outbox;
   readonly processes: ProcessRegistry;
@@ -34,6 +36,7 @@ const DAILY = provide(
   DailyReconciliation,
   {
     config: AppConfig,
+    pools: DatabasePools,
     ledger: LedgerConnections,
     outbox: OUTBOX,
     processes: ProcessRegistry,
@@ -82,6 +85,7 @@ export class ReconciliationModule implements OnModuleInit {
 
 function startedDaily({
   config,
+  pools,
   ledger,
   outbox,
   processes,
@@ -90,8 +94,7 @@ function startedDaily({
 }: DailyParts): DailyReconciliation {
   const { history, networks } = config;
   if (history?.reconcilesAt === undefined) throw new Error('there is no time to reconcile at');
-  const { db } = connectDatabase(history.databaseUrl);
-  const books = new PostgresBooks(db);
+  const books = new PostgresBooks(databaseOn(pools.of('background')).db);
   const daily = new DailyReconciliation({
     networks,
     reconcilesAt: history.reconcilesAt,
@@ -109,7 +112,6 @@ function startedDaily({
     },
     archiveLagMs: async (chainId) => (await outbox.backlog(chainId)).oldestMs,
     observer: reconciliationLog(logger),
-    close: () => db.destroy(),
   });
   tables.whenThere(() => {
     daily.start();

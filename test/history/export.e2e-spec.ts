@@ -54,7 +54,7 @@ describe('an export of the history', () => {
     await archive.store(56, epoch, [
       { kind: 'recorded', id, version: { ms: 1, sequence: 1 }, settlement },
     ]);
-    await archive.close();
+    await database.db.destroy();
     await query(
       `insert into x402.settlements select made.*
         from x402.settlements one, generate_series(1, ${ROWS - 1}) nth,

@@ -1,17 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { ArchiveError } from '../../src/history/archive.js';
-import {
-  connectDatabase,
-  connectReader,
-  type Database,
-} from '../../src/history/postgres/database.js';
+import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { checkMigrated, migrate, migrations } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { PostgresArchiveReader } from '../../src/history/postgres/postgres-archive-reader.js';
 import { PostgresBooks } from '../../src/history/postgres/postgres-books.js';
 import { PostgresSettlementReader } from '../../src/history/postgres/postgres-settlement-reader.js';
 import { Secret } from '../../src/platform/config/secret.js';
+import { POOLS } from '../../src/platform/database/database-pools.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { RecordedSettlement } from '../../src/settlement/model/recorded-settlement.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
@@ -39,7 +36,7 @@ describe('the archive in PostgreSQL', () => {
     await archive.open();
     epoch = await archive.epochNumber({ chainId: CHAIN_ID, epoch: 'first' });
   });
-  afterEach(() => archive.close());
+  afterEach(() => database.db.destroy());
 
   const opened = (months: number | undefined, migrates = true) =>
     new PostgresArchive({ database, migrates, months, now: () => now });
@@ -66,7 +63,7 @@ describe('the archive in PostgreSQL', () => {
     ).map(({ relname }) => relname);
 
   describeArchive('the archive in PostgreSQL', () => {
-    const { pool, db } = connectReader(new Secret(postgres.url), 500);
+    const { pool, db } = connectDatabase(new Secret(postgres.url), POOLS.lookUps);
     return Promise.resolve({
       archive,
       keeping: opened,
@@ -196,7 +193,7 @@ describe('the archive in PostgreSQL', () => {
   });
 
   it('is read by who changes nothing, and takes no longer than it may', async () => {
-    const { pool, db } = connectReader(new Secret(postgres.url), 200);
+    const { pool, db } = connectDatabase(new Secret(postgres.url), POOLS.lookUps);
     try {
       await expect(pool.query('delete from x402.settlements')).rejects.toMatchObject({
         code: '25006',
@@ -212,11 +209,12 @@ describe('the archive in PostgreSQL', () => {
   it('is read as away where it cannot be reached', async () => {
     const { port } = new URL(postgres.url);
     const elsewhere = postgres.url.replace(`:${port}`, ':1');
-    const away = new PostgresArchiveReader(connectReader(new Secret(elsewhere), 200));
+    const nowhere = connectDatabase(new Secret(elsewhere), POOLS.lookUps);
+    const away = new PostgresArchiveReader(nowhere);
     await expect(away.find({ by: 'id', chainId: 56, ids: [idOf('a')] })).rejects.toThrow(
       ArchiveError,
     );
-    await away.close();
+    await nowhere.db.destroy();
   });
 
   it('says by a code that the database cannot be reached, and never its password', async () => {
@@ -232,6 +230,6 @@ describe('the archive in PostgreSQL', () => {
     const failure: unknown = await stranger.open().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'archive_unavailable', sqlState: '28P01' });
     expect(String(failure)).not.toContain('guessed-password');
-    await stranger.close();
+    await refused.db.destroy();
   });
 });

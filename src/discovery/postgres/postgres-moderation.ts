@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import {
+  type Kysely,
+  type RawBuilder,
+  sql,
+  type Transaction,
+  type TransactionBuilder,
+} from 'kysely';
 import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
@@ -38,6 +44,11 @@ interface DenialRow {
 /** {@link ModerationStore} in the database of the history. */
 export class PostgresModeration implements ModerationStore {
   constructor(private readonly db: Kysely<Tables>) {}
+
+  /** The connections of operators are for reading, unless a transaction says that it writes. */
+  #writing(): TransactionBuilder<Tables> {
+    return this.db.transaction().setAccessMode('read write');
+  }
 
   async entries(
     { text, payTo, host }: ModerationFilter,
@@ -107,7 +118,7 @@ export class PostgresModeration implements ModerationStore {
 
   deny(denial: Denial, most: number): Promise<'denied' | 'unchanged' | 'full'> {
     return asked(
-      this.db.transaction().execute(async (transaction) => {
+      this.#writing().execute(async (transaction) => {
         const { kind, value, reason } = denial;
         const known = await denialNamed(transaction, denial);
         if (known?.reason === reason) return 'unchanged';
@@ -126,7 +137,7 @@ export class PostgresModeration implements ModerationStore {
 
   allow(denial: Denial): Promise<'allowed' | 'unchanged'> {
     return asked(
-      this.db.transaction().execute(async (transaction) => {
+      this.#writing().execute(async (transaction) => {
         const { numDeletedRows } = await transaction
           .deleteFrom('catalogue_denials')
           .where('kind', '=', denial.kind)

@@ -71,7 +71,6 @@ describe('settlements that a lost ledger has left', () => {
         judged: (_, id, outcome) => told.push([id, outcome]),
         failed: (_, error) => failures.push(error),
       },
-      close: () => Promise.resolve(),
     });
   const row = (name: string) => archive.rows.get(idOf(name));
 

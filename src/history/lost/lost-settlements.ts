@@ -34,7 +34,6 @@ interface LostSettlementsOptions {
   readonly open: (chainId: number) => Promise<OpenedChain>;
   readonly observer: LostObserver;
   readonly clock: Clock;
-  readonly close: () => Promise<void>;
 }
 
 /**
@@ -64,9 +63,8 @@ export class LostSettlements {
     this.#rounds.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#rounds.stop();
-    await this.options.close();
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   /** Looks at each chain, and says how long to pause. Never fails. */

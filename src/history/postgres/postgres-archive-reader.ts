@@ -21,10 +21,6 @@ export class PostgresArchiveReader implements ArchiveReader {
     return rows.map((row) => settlementOfRow(row));
   }
 
-  close(): Promise<void> {
-    return this.database.db.destroy();
-  }
-
   #rows(query: ArchiveQuery): Promise<readonly ArchivedRow[]> {
     const { pool } = this.database;
     switch (query.by) {

@@ -80,10 +80,6 @@ export class PostgresArchive implements Archive {
     return asked(this.#partitions.upkeep(now));
   }
 
-  async close(): Promise<void> {
-    await this.#db.destroy();
-  }
-
   /** One row that cannot be stored must not keep the others from it. */
   async #storeOrSplit(batch: Batch): Promise<Omit<Stored, 'expired'>> {
     try {

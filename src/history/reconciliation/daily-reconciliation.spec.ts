@@ -99,7 +99,6 @@ describe('the daily reconciliation', () => {
         finished: () => (finished += 1),
         failed: (_, error) => failures.push(error),
       },
-      close: () => Promise.resolve(),
     });
 
   beforeEach(() => {

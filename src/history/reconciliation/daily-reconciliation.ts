@@ -48,8 +48,6 @@ interface DailyOptions {
   readonly archiveLagMs: (chainId: number) => Promise<number>;
   readonly observer: ReconciliationObserver;
   readonly clock: Clock;
-  /** Lets go of the database. */
-  readonly close: () => Promise<void>;
 }
 
 const LOOK_MS = 10_000;
@@ -89,7 +87,6 @@ export class DailyReconciliation {
   async stop(): Promise<void> {
     this.#abort.abort(new Error('the process ends'));
     await this.#rounds.stop();
-    await this.options.close();
   }
 
   /** Runs what is due. Never fails. */

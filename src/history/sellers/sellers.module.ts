@@ -1,13 +1,14 @@
-import { type DynamicModule, Global, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { DatabasePools, type PoolName } from '../../platform/database/database-pools.js';
 import { provide } from '../../platform/nest/provide.js';
 import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { SETTLEMENT_LISTING } from '../../settlement/ledger/queries/settlement-listing.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { Exports } from '../export/exports.js';
-import { connectDatabase, type ConnectionUse, type Database } from '../postgres/database.js';
+import { databaseOn } from '../postgres/database.js';
 import { PostgresSettlementReader } from '../postgres/postgres-settlement-reader.js';
 import { ChainEvidence } from '../receipts/chain-evidence.js';
 import { ReceiptKeysController } from '../receipts/receipt-keys.controller.js';
@@ -20,7 +21,6 @@ import { TotalsOfSellers } from './settlement-totals.js';
 
 /** The archive, for those who read it; neither is there without a history. */
 interface ReadArchive {
-  readonly databases: readonly Database[];
   readonly reader?: SettlementReader;
   /** For what reads much: it has connections of its own, so that it delays no list. */
   readonly patientReader?: SettlementReader;
@@ -36,35 +36,10 @@ interface ReceiptParts {
 
 const READ_ARCHIVE = Symbol('READ_ARCHIVE');
 
-/** Somebody waits for the answer: what takes longer is told as trouble. */
-const READING: ConnectionUse = {
-  name: 'x402-lists',
-  most: 4,
-  connectMs: 1000,
-  statementMs: 3000,
-  readsInOrder: true,
-};
-const READING_MUCH: ConnectionUse = {
-  name: 'x402-exports',
-  most: 2,
-  connectMs: 1000,
-  statementMs: 15_000,
-  readsInOrder: true,
-};
-/** A sum has no order: the database reads as it likes. */
-const SUMMING: ConnectionUse = {
-  name: 'x402-totals',
-  most: 2,
-  connectMs: 1000,
-  statementMs: 15_000,
-};
-
 /** What sellers see of the history, in processes that answer them. */
 @Global()
 @Module({})
-export class SellersModule implements OnModuleDestroy {
-  constructor(@Inject(READ_ARCHIVE) private readonly archive: ReadArchive) {}
-
+export class SellersModule {
   static forRoot({ history }: AppConfig): DynamicModule {
     return {
       module: SellersModule,
@@ -72,17 +47,15 @@ export class SellersModule implements OnModuleDestroy {
       providers: [
         {
           provide: READ_ARCHIVE,
-          // Nothing is asked at the start: what settles must not depend on it.
-          useFactory: (): ReadArchive => {
-            if (history === undefined) return { databases: [] };
-            const [quick, patient, summing] = [READING, READING_MUCH, SUMMING].map((use) =>
-              connectDatabase(history.databaseUrl, use),
-            ) as [Database, Database, Database];
+          inject: [DatabasePools],
+          useFactory: (pools: DatabasePools): ReadArchive => {
+            if (history === undefined) return {};
+            const readerOf = (name: PoolName): SettlementReader =>
+              new PostgresSettlementReader(databaseOn(pools.of(name)));
             return {
-              databases: [quick, patient, summing],
-              reader: new PostgresSettlementReader(quick),
-              patientReader: new PostgresSettlementReader(patient),
-              summingReader: new PostgresSettlementReader(summing),
+              reader: readerOf('lists'),
+              patientReader: readerOf('exports'),
+              summingReader: readerOf('totals'),
             };
           },
         },
@@ -116,10 +89,6 @@ export class SellersModule implements OnModuleDestroy {
       ],
       exports: [SETTLEMENT_LISTING],
     };
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    await Promise.all(this.archive.databases.map(({ db }) => db.destroy()));
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import type { Kysely } from 'kysely';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { DatabasePools } from '../../platform/database/database-pools.js';
 import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { PayeeAccess } from '../../platform/http/payee-access.js';
 import { provide } from '../../platform/nest/provide.js';
@@ -22,7 +23,7 @@ import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { HistoryTables } from '../history-tables.js';
-import { connectDatabase } from '../postgres/database.js';
+import { databaseOn } from '../postgres/database.js';
 import type { Tables } from '../postgres/tables.js';
 import { Deliverer } from './deliverer.js';
 import { LaneWatch } from './lane-watch.js';
@@ -45,11 +46,8 @@ const now = (): number => Date.now();
 
 const DATABASE_PROVIDER = {
   provide: DATABASE,
-  inject: [AppConfig],
-  useFactory: ({ history }: AppConfig): Kysely<Tables> => {
-    if (history === undefined) throw new Error('there is no database for webhooks');
-    return connectDatabase(history.databaseUrl).db;
-  },
+  inject: [DatabasePools],
+  useFactory: (pools: DatabasePools): Kysely<Tables> => databaseOn(pools.of('background')).db,
 };
 
 const SECRETS = {
@@ -159,7 +157,6 @@ export class WebhooksModule implements OnModuleDestroy {
   }
 
   constructor(
-    @Inject(DATABASE) private readonly db: Kysely<Tables>,
     @Optional() private readonly jobs?: WebhookJobs,
     @Optional() @Inject(FETCHER) private readonly fetcher?: SafeFetch,
     @Optional() private readonly laneWatch?: LaneWatch,
@@ -170,7 +167,6 @@ export class WebhooksModule implements OnModuleDestroy {
     await this.laneWatch?.stop();
     await this.jobs?.stop();
     await this.fetcher?.close();
-    await this.db.destroy();
   }
 }
 

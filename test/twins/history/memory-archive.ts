@@ -62,10 +62,6 @@ export class MemoryArchive implements Archive {
     return Promise.resolve();
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
   #storeOne(chainId: number, epoch: number, change: Change): keyof Stored {
     const row = storableRowOf(chainId, epoch, change);
     if (row === undefined) {
@@ -95,10 +91,6 @@ export class MemoryArchiveReader implements ArchiveReader {
   find(query: ArchiveQuery): Promise<readonly ArchivedSettlement[]> {
     const all = [...this.archive.rows.values()].map((row) => settlementOfRow(row));
     return Promise.resolve(foundBy(all, query));
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 }
 
