@@ -96,7 +96,6 @@ export const AUDIT_QUERY = z.strictObject({
 });
 
 export const isRunId = (text: string): boolean => RUN_ID.test(text);
-export const isSettlementId = (text: string): boolean => /^[\w-]{43}$/.test(text);
 export const isWebhookId = (text: string): boolean => /^we_[\w-]{1,64}$/.test(text);
 
 /** @throws CodedError `invalid_query` */

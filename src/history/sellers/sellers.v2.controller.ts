@@ -6,6 +6,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { sendJson } from '../../platform/http/json.js';
+import { isSettlementId } from '../../protocol/payment/wire-values.js';
 import { ArchiveError } from '../archive.js';
 import { type Export, Exports } from '../export/exports.js';
 import { Receipts } from '../receipts/receipts.js';
@@ -56,7 +57,7 @@ export class SellersV2Controller {
     @Res() response: Response,
   ): Promise<void> {
     const payees = payeesOf(request, response);
-    const receipt = /^[\w-]{43}$/.test(id) ? await this.receipts.of(id, payees) : undefined;
+    const receipt = isSettlementId(id) ? await this.receipts.of(id, payees) : undefined;
     if (receipt === undefined) throw new NotFoundException();
     sendJson(response, 200, receipt);
   }

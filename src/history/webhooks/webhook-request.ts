@@ -2,6 +2,7 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { isAllowedHost, isPrivateLiteral } from '../../platform/fetch/address-guard.js';
 import { isUrl } from '../../platform/http/urls.js';
+import { EVM_ADDRESS } from '../../protocol/payment/wire-values.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 import { EVENT_TYPES } from './webhook.js';
 
@@ -12,7 +13,7 @@ export const EVENT_ID = /^evt_[\w-]{32}$/;
 
 const address = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/)
+  .regex(EVM_ADDRESS)
   .transform((text) => text.toLowerCase() as Address);
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];

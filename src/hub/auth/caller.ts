@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Address, Hex } from 'viem';
+import { isEvmAddress } from '../../protocol/payment/wire-values.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
 /**
  * The one form of an owner: addresses in lower case, so that what was written under one spelling is found
  * under every other; any other text as it is.
  */
 export function canonicalOwner(owner: string): string {
-  return ADDRESS.test(owner) ? owner.toLowerCase() : owner;
+  return isEvmAddress(owner) ? owner.toLowerCase() : owner;
 }
 
 /** Who asks, as far as the hub wants to know. */
@@ -36,7 +35,7 @@ export class Caller {
    */
   ownerOf(owner: string): string {
     if (this.signer === undefined) return canonicalOwner(owner);
-    if (!ADDRESS.test(owner)) {
+    if (!isEvmAddress(owner)) {
       throw HubRefusal.unauthorized('owner must be a 0x-prefixed Ethereum address');
     }
     if (owner.toLowerCase() !== this.signer) {

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
+import { EVM_ADDRESS } from '../../protocol/payment/wire-values.js';
 import { normalized, personalDigest, type RecoverSigner, sha256Hex } from './hub-signature.js';
 import { isFor, readSignInMessage } from './sign-in-message.js';
 import { invalid, type SignatureVerdict } from './verdict.js';
@@ -25,7 +26,7 @@ interface LegacyAuthorization {
 
 const Envelope = z.object({
   type: z.string().default(''),
-  addr: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  addr: z.string().regex(EVM_ADDRESS),
   time: z.number().int().default(0),
   hash: z.string().default(''),
   sign: z.string(),

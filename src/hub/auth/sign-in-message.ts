@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
 import { isBelow, isUrl } from '../../platform/http/urls.js';
+import { isEvmAddress } from '../../protocol/payment/wire-values.js';
 
 /** What of a sign-in message (ERC-4361) says whom it is for, who signs it and when. */
 interface SignInMessage {
@@ -18,7 +19,6 @@ interface SignInMessage {
 
 const FIRST_LINE =
   /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^\s/?#@]{1,255}) wants you to sign in with your Ethereum account:$/i;
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** The fields that every message has, in their order, and those that may follow. */
@@ -35,7 +35,7 @@ export function readSignInMessage(text: string): SignInMessage | undefined {
   const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
   const domain = FIRST_LINE.exec(lines[0] ?? '')?.[1];
   const address = lines[1] ?? '';
-  if (domain === undefined || !ADDRESS.test(address) || lines[2] !== '') return undefined;
+  if (domain === undefined || !isEvmAddress(address) || lines[2] !== '') return undefined;
   // An empty line in place of a statement; or a statement, and an empty line behind it.
   const start = lines[3] === '' ? 4 : 5;
   if (lines[start - 1] !== '') return undefined;

@@ -6,6 +6,7 @@ import {
   STRICT_TYPES,
   strictDomain,
 } from '../../protocol/hub/hub-messages.js';
+import { EVM_ADDRESS, HEX_32_BYTES } from '../../protocol/payment/wire-values.js';
 import { normalized, type RecoverSigner } from './hub-signature.js';
 import { invalid, type SignatureVerdict } from './verdict.js';
 
@@ -32,13 +33,13 @@ interface SignedRequest {
 
 const word = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .regex(HEX_32_BYTES)
   .transform((text) => text.toLowerCase() as Hex);
 
 const Envelope = z.object({
   owner: z
     .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/)
+    .regex(EVM_ADDRESS)
     .transform((text) => text.toLowerCase() as Address),
   bodySha256: word,
   expiry: z.number().int().nonnegative(),

@@ -1,5 +1,6 @@
 import { type Address, hashTypedData, type Hex, type TypedData } from 'viem';
 import { z } from 'zod';
+import { EVM_ADDRESS, HEX_32_BYTES } from '../../protocol/payment/wire-values.js';
 import { normalized, type RecoverSigner } from '../auth/hub-signature.js';
 import { strictDomain } from '../auth/strict-authorization.js';
 import { NAME_MAX_BYTES } from '../names.js';
@@ -53,7 +54,7 @@ export type LinkVerdict =
 
 const word = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .regex(HEX_32_BYTES)
   .transform((text) => text.toLowerCase() as Hex);
 const seconds = z.number().int().nonnegative();
 
@@ -61,7 +62,7 @@ const seconds = z.number().int().nonnegative();
 export const LINK_FIELDS = {
   owner: z
     .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/)
+    .regex(EVM_ADDRESS)
     .transform((text) => text.toLowerCase() as Address),
   name: z.string().min(1).max(NAME_MAX_BYTES.id),
   sha256: word.default(ANY_CONTENT),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
+import { isEvmAddress } from '../../protocol/payment/wire-values.js';
 import type { Price } from './price.js';
 
 /** Seconds a buyer has to sign and send its payment. */
@@ -35,7 +36,7 @@ export function isAccepted(accepted: unknown, requirements: JsonObject): boolean
 
 /** Bounded by the header it came in. */
 function canonical(value: unknown): string {
-  if (typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)) return value.toLowerCase();
+  if (isEvmAddress(value)) return value.toLowerCase();
   if (typeof value !== 'object' || value === null) {
     return value === undefined ? 'undefined' : JSON.stringify(value);
   }

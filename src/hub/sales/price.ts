@@ -1,6 +1,7 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { UINT256_MAX } from '../../protocol/payment/wire-values.js';
+import { isCaip2 } from '../../protocol/payment/network.js';
+import { EVM_ADDRESS, UINT256_MAX } from '../../protocol/payment/wire-values.js';
 import { isMediaType } from '../media-type.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 
@@ -43,7 +44,7 @@ const TIME_MAX = 4_102_444_800;
 
 const address = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
+  .regex(EVM_ADDRESS, 'must be an address')
   .transform((text) => text.toLowerCase() as Address);
 
 const token = z.union([
@@ -52,7 +53,7 @@ const token = z.union([
 ]);
 
 const text = {
-  network: z.string().regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network such as eip155:56'),
+  network: z.string().refine(isCaip2, 'must be a network such as eip155:56'),
   amount: z
     .string()
     .regex(AMOUNT, 'must be atomic units as decimal text')

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Scope, SCOPES } from '../../platform/config/access-settings.js';
+import { isEvmAddress } from '../../protocol/payment/wire-values.js';
 import { type ApiKeyRecord, createApiKey, parseApiKeys } from './api-key.js';
 
 const USAGE = `npm run keys:new -- ID [SCOPES] [PAYEES] [--file FILE]
@@ -21,7 +22,7 @@ function main(): void {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) refuse('ID: 1 to 64 letters, digits, "_" and "-".');
   const noScope = wanted.find((scope) => !isScope(scope));
   if (noScope !== undefined) refuse(`SCOPES: "${noScope}" is not a scope.`);
-  const noAddress = payees.find((payee) => !/^0x[0-9a-fA-F]{40}$/.test(payee));
+  const noAddress = payees.find((payee) => !isEvmAddress(payee));
   if (noAddress !== undefined) refuse(`PAYEES: "${noAddress}" is not an address.`);
   const { key, record } = createApiKey(id, wanted.filter(isScope), payees);
   const where =

@@ -1,9 +1,9 @@
 import { Controller, Get, NotFoundException, Param, Query, Res, UseFilters } from '@nestjs/common';
 import type { Response } from 'express';
 import { OperatorHistory } from '../../history/operators/operator-history.js';
-import { isSettlementId } from '../../history/operators/operator-query.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { OpsOnly } from '../../platform/http/ops.js';
+import { isSettlementId } from '../../protocol/payment/wire-values.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
 import { sendPrivate } from './send-private.js';
 import { SettlementLives } from './settlement-life.js';

@@ -2,7 +2,11 @@ import { formatEther } from 'viem';
 import { type StatusService } from '../../facilitator/status/status.service.js';
 import { type ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { VERSION } from '../../platform/config/version.js';
-import { readAddress } from '../../protocol/payment/wire-values.js';
+import {
+  isSettlementId,
+  isTransactionHash,
+  readAddress,
+} from '../../protocol/payment/wire-values.js';
 import { type ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import {
   LANE_SILENT_MS,
@@ -158,10 +162,10 @@ export class AdminService {
    * @throws RedisUnavailableError
    */
   async settlements(search: string): Promise<readonly SettlementStatus[]> {
-    if (/^0x[0-9a-fA-F]{64}$/.test(search)) {
+    if (isTransactionHash(search)) {
       return this.parts.status.byTransaction(search.toLowerCase() as `0x${string}`);
     }
-    if (/^[\w-]{43}$/.test(search)) {
+    if (isSettlementId(search)) {
       const status = await this.parts.status.byId(search);
       return status === undefined ? [] : [status];
     }

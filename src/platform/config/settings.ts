@@ -2,6 +2,8 @@ import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { contractsOf, DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 import { isBuilderCode } from '../../protocol/payment/builder-code.js';
+import { isCaip2 } from '../../protocol/payment/network.js';
+import { EVM_ADDRESS, HEX_32_BYTES, isEvmAddress } from '../../protocol/payment/wire-values.js';
 
 /**
  * Readers of single settings: text from the environment in, typed value out. A message never repeats
@@ -10,7 +12,7 @@ import { isBuilderCode } from '../../protocol/payment/builder-code.js';
 
 export const addressSetting: z.ZodType<Address, string> = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hex digits')
+  .regex(EVM_ADDRESS, 'must be an address: 0x and 40 hex digits')
   .transform((text) => text.toLowerCase() as Address);
 
 /**
@@ -40,13 +42,18 @@ export const builderCodeSetting: z.ZodType<string, string> = z
 
 export const chainIdSetting: z.ZodType<number, string> = z
   .string()
-  .regex(/^eip155:[1-9]\d{0,14}$/, 'must be the CAIP-2 name of an EVM chain, such as eip155:56')
+  .refine(isCaip2, 'must be the CAIP-2 name of an EVM chain, such as eip155:56')
   .transform((text) => Number(text.slice('eip155:'.length)));
+
+function isAssetName(text: string): boolean {
+  const [network, address, ...rest] = text.split('/');
+  return isCaip2(network) && isEvmAddress(address) && rest.length === 0;
+}
 
 /** `eip155:56/0x…`, in lower case. */
 export const assetSetting: z.ZodType<string, string> = z
   .string()
-  .regex(/^eip155:[1-9]\d{0,14}\/0x[0-9a-fA-F]{40}$/, 'must be an asset, such as eip155:56/0x…')
+  .refine(isAssetName, 'must be an asset, such as eip155:56/0x…')
   .transform((text) => text.toLowerCase());
 
 export const rpcUrlSetting: z.ZodType<string, string> = z.url({
@@ -56,7 +63,7 @@ export const rpcUrlSetting: z.ZodType<string, string> = z.url({
 
 export const privateKeySetting: z.ZodType<Hex, string> = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/, 'must be a private key: 0x and 64 hex digits')
+  .regex(HEX_32_BYTES, 'must be a private key: 0x and 64 hex digits')
   .transform((text) => text.toLowerCase() as Hex);
 
 /** Settings as text, by their names. */
@@ -120,8 +127,8 @@ export const amountsByAssetSetting: z.ZodType<ReadonlyMap<string, bigint>, strin
     z.array(
       z
         .string()
-        .regex(
-          /^eip155:[1-9]\d{0,14}\/0x[0-9a-fA-F]{40}=\d{1,78}$/,
+        .refine(
+          (text) => /=\d{1,78}$/.test(text) && isAssetName(text.slice(0, text.lastIndexOf('='))),
           'must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
         ),
     ),

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { caip2Of } from '../../protocol/payment/network.js';
+import { caip2Of, isCaip2 } from '../../protocol/payment/network.js';
 import { addressSetting, flagSetting, listOf } from './settings.js';
 
 /** Who may own a wallet, and how an owner is known. */
@@ -9,7 +9,7 @@ export const WALLET_OWNER_SETTINGS = {
   /** The network on which an owner may be a contract. */
   WALLET_CONTRACT_OWNERS: z
     .string()
-    .regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network, such as eip155:56')
+    .refine(isCaip2, 'must be a network, such as eip155:56')
     .transform((network) => Number(network.slice('eip155:'.length)))
     .optional(),
   /** Owners may have a passkey in the place of a key. */

@@ -1,7 +1,8 @@
 import { createPrivateKey } from 'node:crypto';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { caip2Of } from '../../protocol/payment/network.js';
+import { caip2Of, isCaip2 } from '../../protocol/payment/network.js';
+import { isEvmAddress } from '../../protocol/payment/wire-values.js';
 import { Secret } from './secret.js';
 import {
   decimalSetting,
@@ -24,12 +25,11 @@ const secretText = (name: string) =>
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** `eip155:56/0x…=SYMBOL:18`, and for EIP-3009 `:name:version` of its EIP-712 domain. */
-const WALLET_ASSET =
-  /^(eip155:[1-9]\d{0,14})\/(0x[0-9a-fA-F]{40})=(\w{1,12}):(\d|1[0-8])(?::([^:,]{1,64}):([^:,]{1,16}))?$/;
+const WALLET_ASSET = /^([^/=]+)\/([^/=]+)=(\w{1,12}):(\d|1[0-8])(?::([^:,]{1,64}):([^:,]{1,16}))?$/;
 
 const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform((text, context) => {
   const [, network, address, symbol, decimals, name, version] = WALLET_ASSET.exec(text) ?? [];
-  if (network === undefined || address === undefined || symbol === undefined) {
+  if (!isCaip2(network) || !isEvmAddress(address) || symbol === undefined) {
     context.addIssue(
       'must be assets such as eip155:56/0x…=USDX:18 or eip155:56/0x…=USDX:18:USD X:1',
     );

@@ -1,4 +1,4 @@
-import { NETWORK_NAMES } from '../payment/network.js';
+import { isCaip2, NETWORK_NAMES } from '../payment/network.js';
 
 /** A hash with its prefix. A longer one says nothing to a reader. */
 const HEX_MAX_CHARACTERS = 66;
@@ -6,7 +6,6 @@ const HEX_MAX_CHARACTERS = 66;
 const DECIMAL_MAX_CHARACTERS = 79;
 const HEX = /^0x[0-9a-fA-F]*$/;
 const DECIMAL = /^-?\d+$/;
-const CAIP2 = /^eip155:\d{1,16}$/;
 /** Schemes of the x402 specification, whether they are served here or not. */
 const SCHEME_NAMES = ['exact', 'upto', 'batch-settlement', 'permit', 'permit2', 'eip3009'];
 const WORDS: ReadonlySet<string> = new Set([...SCHEME_NAMES, ...NETWORK_NAMES]);
@@ -29,7 +28,7 @@ export function echo(value: unknown): string {
 
 function echoText(text: string): string {
   if (text === '') return 'empty text';
-  if (text.length <= HEX_MAX_CHARACTERS && (HEX.test(text) || CAIP2.test(text))) return text;
+  if (text.length <= HEX_MAX_CHARACTERS && (HEX.test(text) || isCaip2(text))) return text;
   if (text.length <= DECIMAL_MAX_CHARACTERS && DECIMAL.test(text)) return text;
   if (WORDS.has(text)) return text;
   const kind = text.length <= 20_000 && HEX.test(text) ? 'hexadecimal text' : 'text';

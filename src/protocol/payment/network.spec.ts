@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { EVM_NETWORK_CHAIN_ID_MAP } from '@x402/evm/v1';
-import { caip2Of, chainIdOf, chainIdOfV1Name, NETWORK_NAMES, v1NameOf } from './network.js';
+import {
+  caip2Of,
+  chainIdOf,
+  chainIdOfV1Name,
+  isCaip2,
+  NETWORK_NAMES,
+  v1NameOf,
+} from './network.js';
 
 /** Names of BNB Chain and of the sandbox, which the reference has none for. */
 const OWN_NAMES = ['bsc', 'bsc-testnet', 'anvil'];
@@ -33,4 +40,28 @@ describe('CAIP-2 names', () => {
       expect(chainIdOf(name)).toBeUndefined();
     },
   );
+});
+
+describe('the CAIP-2 name of an EVM chain', () => {
+  const most = String(Number.MAX_SAFE_INTEGER);
+
+  it.each([`eip155:1`, 'eip155:56', 'eip155:11155111', `eip155:${most}`])('is %j', (name) => {
+    expect(isCaip2(name)).toBe(true);
+  });
+
+  it.each([
+    'eip155:0',
+    'eip155:01',
+    'eip155:9007199254740992',
+    'eip155:12345678901234567',
+    'eip155:56\n',
+    'eip155:٥٦',
+    'bsc',
+    '',
+    56,
+    ['eip155:56'],
+    undefined,
+  ])('is not %j', (name) => {
+    expect(isCaip2(name)).toBe(false);
+  });
 });

@@ -2,15 +2,22 @@
  * Names of EVM networks: CAIP-2 (`eip155:<chain id>`) in x402 V2, short names in V1.
  */
 
-const CAIP2_EIP155 = /^eip155:(\d{1,16})$/;
+/**
+ * The form of a CAIP-2 name of an EVM chain (https://chainagnostic.org/CAIPs/caip-2). It counts digits only:
+ * {@link isCaip2} also asks that the chain id is a safe integer.
+ */
+export const CAIP2_EVM = /^eip155:[1-9][0-9]{0,15}$/;
 
 /** The chain id of a CAIP-2 name, or `undefined` when it is not one of an EVM chain. */
 export function chainIdOf(network: string): number | undefined {
-  const digits = CAIP2_EIP155.exec(network)?.[1];
-  if (digits === undefined) return undefined;
-  const chainId = Number(digits);
-  // `eip155:056` is not the CAIP-2 name of chain 56.
-  return Number.isSafeInteger(chainId) && String(chainId) === digits ? chainId : undefined;
+  if (!CAIP2_EVM.test(network)) return undefined;
+  const chainId = Number(network.slice(7));
+  return Number.isSafeInteger(chainId) ? chainId : undefined;
+}
+
+/** Whether a value is the CAIP-2 name of an EVM chain, up to `Number.MAX_SAFE_INTEGER`. */
+export function isCaip2(value: unknown): value is string {
+  return typeof value === 'string' && chainIdOf(value) !== undefined;
 }
 
 export function caip2Of(chainId: number): string {

@@ -1,8 +1,11 @@
-import { SIGNATURE_MAX_BYTES } from './wire-values.js';
+import { CAIP2_EVM } from './network.js';
+import { EVM_ADDRESS, HEX_32_BYTES, SETTLEMENT_ID, SIGNATURE_MAX_BYTES } from './wire-values.js';
 
 /** JSON Schema of single values of a request; `wire-values.ts` reads them. */
 
-export const ADDRESS_SCHEMA = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } as const;
+export const ADDRESS_SCHEMA = { type: 'string', pattern: EVM_ADDRESS.source } as const;
+export const TRANSACTION_HASH_SCHEMA = { type: 'string', pattern: HEX_32_BYTES.source } as const;
+export const SETTLEMENT_ID_SCHEMA = { type: 'string', pattern: SETTLEMENT_ID.source } as const;
 export const ATOMIC_UNITS_SCHEMA = { type: 'string', pattern: '^[0-9]{1,78}$' } as const;
 export const UNIX_SECONDS_SCHEMA = {
   type: 'string',
@@ -20,7 +23,7 @@ export const SIGNATURE_SCHEMA = {
   maxLength: 2 + 2 * SIGNATURE_MAX_BYTES,
 } as const;
 /** Of an EVM chain. */
-export const CAIP2_SCHEMA = { type: 'string', pattern: '^eip155:[1-9][0-9]{0,15}$' } as const;
+export const CAIP2_SCHEMA = { type: 'string', pattern: CAIP2_EVM.source } as const;
 /** A day (UTC), or a time with its zone. Whether the calendar has it no pattern says. */
 export const WHEN_SCHEMA = {
   type: 'string',

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { chainIdOf, chainIdOfV1Name, v1NameOf } from './network.js';
-import { isUint256, readAddress, readBytes, readInteger, UINT256_MAX } from './wire-values.js';
+import {
+  isEvmAddress,
+  isSettlementId,
+  isTransactionHash,
+  isUint256,
+  readAddress,
+  readBytes,
+  readInteger,
+  UINT256_MAX,
+} from './wire-values.js';
 
 const ADDRESS = '0xAb5801a7D398351b8bE11C439e05C5B3259aeC9B';
 
@@ -72,7 +81,7 @@ describe('values of a request', () => {
 describe('names of networks', () => {
   it.each<[string, number | undefined]>([
     ['eip155:56', 56],
-    ['eip155:0', 0],
+    ['eip155:0', undefined],
     // Another spelling would be another network to whoever compares names.
     ['eip155:056', undefined],
     ['eip155:', undefined],
@@ -95,5 +104,38 @@ describe('names of networks', () => {
       undefined,
     ]);
     expect(v1NameOf(31_338)).toBeUndefined();
+  });
+});
+
+describe('names on the wire', () => {
+  const address = `0x${'aB'.repeat(20)}`;
+  const hash = `0x${'0F'.repeat(32)}`;
+  const id = `${'aZ_-9'.repeat(8)}abc`;
+
+  it('are taken in any letter case', () => {
+    expect(isEvmAddress(address)).toBe(true);
+    expect(isTransactionHash(hash)).toBe(true);
+    expect(isSettlementId(id)).toBe(true);
+  });
+
+  it.each([
+    `0X${'aB'.repeat(20)}`,
+    `${address}\n`,
+    ` ${address}`,
+    `${hash}0`,
+    `${id}a`,
+    `${id.slice(1)}=`,
+    `${id}\n`,
+    '',
+    [address],
+    [id],
+    { length: 43 },
+    null,
+  ])('are nothing else: %j', (value) => {
+    expect([isEvmAddress(value), isTransactionHash(value), isSettlementId(value)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 });

@@ -7,7 +7,12 @@ import type { Address, Hex } from 'viem';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+/** An EVM address in any letter case. The prefix is a small `0x`. */
+export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+/** A transaction hash, a private key, or any other 32 bytes in any letter case. */
+export const HEX_32_BYTES = /^0x[0-9a-fA-F]{64}$/;
+/** SHA-256 in base64url without padding, as `settlementIdOf` writes it. */
+export const SETTLEMENT_ID = /^[A-Za-z0-9_-]{43}$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 const DECIMAL = /^-?\d+$/;
 const HEXADECIMAL = /^0x[0-9a-fA-F]+$/;
@@ -44,9 +49,19 @@ export function readOptionalObject(value: unknown): JsonObject | undefined {
 
 /** Lower-case address; any letter case is accepted, an upper-case `0X` prefix is not. */
 export function readAddress(value: unknown): Address | undefined {
-  return typeof value === 'string' && ADDRESS.test(value)
-    ? (value.toLowerCase() as Address)
-    : undefined;
+  return isEvmAddress(value) ? (value.toLowerCase() as Address) : undefined;
+}
+
+export function isEvmAddress(value: unknown): value is Address {
+  return typeof value === 'string' && EVM_ADDRESS.test(value);
+}
+
+export function isTransactionHash(value: unknown): value is Hex {
+  return typeof value === 'string' && HEX_32_BYTES.test(value);
+}
+
+export function isSettlementId(value: unknown): value is string {
+  return typeof value === 'string' && SETTLEMENT_ID.test(value);
 }
 
 /** Lower-case byte string with an even number of digits, of at most so many bytes. */

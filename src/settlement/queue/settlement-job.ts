@@ -1,3 +1,5 @@
+import { isSettlementId } from '../../protocol/payment/wire-values.js';
+
 /**
  * A job says which settlements to work on; everything else is in the ledger. It is open until the last of them is
  * finished.
@@ -25,7 +27,6 @@ interface JobOrder {
   readonly traceparent?: string;
 }
 
-const SETTLEMENT_ID = /^[\w-]{43}$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
@@ -42,10 +43,6 @@ export function readJob(data: unknown): JobOrder | undefined {
   if (!settlementIds.every(isSettlementId)) return undefined;
   const isTraced = typeof traceparent === 'string' && TRACEPARENT.test(traceparent);
   return { settlementIds, ...(isTraced && { traceparent }) };
-}
-
-function isSettlementId(id: unknown): id is string {
-  return typeof id === 'string' && SETTLEMENT_ID.test(id);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CAIP2_EVM } from '../../protocol/payment/network.js';
 
 /** How money gets into a wallet, the same over HTTP and MCP. */
 
@@ -12,7 +13,7 @@ export const FundInput = z.strictObject({
     ),
   network: z
     .string()
-    .regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network such as eip155:56')
+    .regex(CAIP2_EVM, 'must be a network such as eip155:56')
     .optional()
     .describe('Where the token is on several networks'),
   amount: z

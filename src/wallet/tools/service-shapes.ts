@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
+import { CAIP2_EVM } from '../../protocol/payment/network.js';
+import { EVM_ADDRESS } from '../../protocol/payment/wire-values.js';
 
 /** What agents ask of a catalogue and are told of it, the same over HTTP and MCP. */
 
@@ -12,13 +14,10 @@ export const ServiceSearchInput = z.strictObject({
     .default('')
     .describe('Words to look for, such as "weather forecast". Without any: all, the best first'),
   type: z.enum(['http', 'mcp']).optional().describe('payment_pay buys http, payment_call_tool mcp'),
-  network: z
-    .string()
-    .regex(/^eip155:[1-9]\d{0,14}$/, 'must be a network such as eip155:56')
-    .optional(),
+  network: z.string().regex(CAIP2_EVM, 'must be a network such as eip155:56').optional(),
   asset: z
     .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be the address of a token')
+    .regex(EVM_ADDRESS, 'must be the address of a token')
     .optional()
     .describe('The token to be paid in'),
   maxPrice: z
@@ -43,7 +42,7 @@ export const ServiceDetailsInput = z.strictObject({
     ),
   payTo: z
     .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
+    .regex(EVM_ADDRESS, 'must be an address')
     .describe('Its "payTo": several may be paid for one resource'),
   network: z.string().max(40).optional().describe('Its "network", if it is sold on several'),
   call: z.string().max(128).optional().describe('Its "call", if the resource has several'),
