@@ -12,6 +12,7 @@ import { pageHeaders } from './platform/http/page-headers.js';
 import { limitServer } from './platform/http/server-limits.js';
 import { requestLog } from './platform/observability/logging.js';
 import { ResponseObserver } from './platform/observability/response-observer.js';
+import { OpenApiController } from './platform/openapi/openapi.controller.js';
 import { traceRequests } from './platform/tracing/request-spans.js';
 
 /** Pages for people, with what they load. */
@@ -39,6 +40,7 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
     await app.resolve(PinoLogger),
     app.get<ResponseObserver>(ResponseObserver),
   );
+  app.get(OpenApiController).describe(app);
   const steps = [log, cors, ...(config.traces === undefined ? [] : [traceRequests])];
   app.use(...steps);
   const policy = isOpen(config.access) ? undefined : app.get<AccessPolicy>(AccessPolicy);

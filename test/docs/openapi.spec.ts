@@ -4,6 +4,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ASSETS_OPENAPI } from '../../src/facilitator/assets/assets.openapi.js';
 import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
+import { SettlementsV2Controller } from '../../src/facilitator/status/settlements.v2.controller.js';
 import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
 import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
@@ -13,6 +14,7 @@ import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { openApiDocument } from '../../src/platform/openapi/document.js';
 import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
 import { WALLET_OPENAPI } from '../../src/wallet/openapi/wallet.openapi.js';
+import { describedControllers } from '../support/described-controllers.js';
 
 const PARTS = [
   FACILITATOR_OPENAPI,
@@ -26,11 +28,15 @@ const PARTS = [
   HEALTH_OPENAPI,
   ADMIN_OPENAPI,
 ];
+/** What the decorators of controllers say, by room. */
+const LOOK_UPS = await describedControllers(SettlementsV2Controller);
+const ROUTES = [LOOK_UPS];
+const DOCUMENT = openApiDocument([...PARTS, ...ROUTES]);
 
 describe('the OpenAPI description', () => {
   it('passes the recommended rules of a linter, examples included', async () => {
     const problems = await lintFromString({
-      source: JSON.stringify(openApiDocument(PARTS)),
+      source: JSON.stringify(DOCUMENT),
       config: await createConfig({
         extends: ['recommended'],
         rules: {
@@ -67,12 +73,12 @@ describe('the OpenAPI description', () => {
         if (!['example', 'examples'].includes(name)) walk(child, `${at}/${name}`);
       }
     };
-    walk(openApiDocument(PARTS), '');
+    walk(DOCUMENT, '');
     expect(odd).toEqual([]);
   });
 
   it('has no name twice', () => {
-    const names = PARTS.flatMap(({ schemas, paths }) => [
+    const names = [...PARTS, ...ROUTES].flatMap(({ schemas, paths = {} }) => [
       ...Object.keys(schemas),
       ...Object.keys(paths),
     ]);
@@ -80,7 +86,11 @@ describe('the OpenAPI description', () => {
   });
 
   it('agrees with docs/errors.md: every reason, and the status each is told with', () => {
-    const { schemas, paths } = FACILITATOR_OPENAPI;
+    const { schemas } = FACILITATOR_OPENAPI;
+    const paths: Readonly<Record<string, unknown>> = {
+      ...FACILITATOR_OPENAPI.paths,
+      ...LOOK_UPS.paths,
+    };
     expect(schemas['Reason']?.['enum']).toEqual(Object.keys(REASONS));
     const statuses = Object.values(REASONS).map((facts: ReasonFacts) =>
       String(facts.status ?? 200),
@@ -94,15 +104,21 @@ describe('the OpenAPI description', () => {
       );
     }
     const text = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
-    const [, notData = ''] = text.split('## What is not data');
+    const notData = /## HTTP errors\n(.*?)\n## /s.exec(text)?.[1] ?? '';
     const documented = [...notData.matchAll(/^\| (\d{3}) \|/gm)].map(([, status]) => status ?? '');
     const described = [...JSON.stringify(paths).matchAll(/"([45]\d\d)":/g)].map(
       ([, one]) => one ?? '',
     );
-    // A description names the methods there are; 405 is for the others. 431 comes before any path. 400 has a reason of
-    // its own for keys, and is also for what is no request.
+    // A description names the methods there are; 405 is for the others. 431 comes before any path. 400 and 429
+    // have reasons of their own, and are also for what is no request and for long bodies.
     expect(new Set(documented)).toEqual(
-      new Set([...described.filter((status) => !statuses.includes(status)), '400', '405', '431']),
+      new Set([
+        ...described.filter((status) => !statuses.includes(status)),
+        '400',
+        '405',
+        '429',
+        '431',
+      ]),
     );
   });
 });

@@ -10,7 +10,7 @@ import {
 import { SIMULATED_OUTCOMES } from '../simulation/outcomes.js';
 import { ACCEPTS_SCHEMAS, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
-import { LOOK_UPS, RATE } from './look-ups.openapi.js';
+import { RATE } from './look-ups.openapi.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
 
 const SETTLE = [
@@ -257,6 +257,6 @@ export const FACILITATOR_OPENAPI: OpenApiPart = {
     { name: 'x402', description: 'The facilitator interface of x402, V1 and V2.' },
     { name: 'Look-ups', description: 'What became of a payment. Public.' },
   ],
-  paths: Object.assign({}, ...VERSIONS.map(pathsOf), LOOK_UPS) as Record<string, JsonObject>,
+  paths: Object.assign({}, ...VERSIONS.map(pathsOf)) as Record<string, JsonObject>,
   schemas: { ...FACILITATOR_SCHEMAS, ...ACCEPTS_SCHEMAS },
 };

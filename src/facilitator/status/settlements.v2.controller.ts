@@ -14,7 +14,7 @@ import type { Request, Response } from 'express';
 import type { Address, Hex } from 'viem';
 import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
 import { ClientAddresses } from '../../platform/http/client-address.js';
-import { sendJson } from '../../platform/http/json.js';
+import { SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -23,14 +23,15 @@ import {
   type SettlementListing,
 } from '../../settlement/ledger/queries/settlement-listing.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
+import { DescribesSettlement, DescribesSettlements } from '../openapi/look-ups.openapi.js';
 import { keyScope, labelTagOf } from '../settle/settle-context.js';
 import { connectionOf } from '../settle-response.js';
 import { isSimulatedId, simulatedIdOfHash } from '../simulation/outcomes.js';
 import { SimulatedSettles } from '../simulation/simulated-settles.js';
 import { markSimulated, simulationAsked } from '../simulation/simulation-request.js';
+import { SettlementQueryDto, SettlementWaitDto } from './dto/settlement-query.dto.js';
 import { LookUpErrorFilter } from './look-up-error.filter.js';
-import { readSettlementQuery, type SettlementQuery } from './settlement-query.js';
-import { SettlementWaits, WAIT_SECONDS_MAX } from './settlement-waits.js';
+import { SettlementWaits } from './settlement-waits.js';
 import { authorizationIdsOf, type ChainUse, StatusService } from './status.service.js';
 
 /** What became of a settlement. Public: it says whether a payment landed, and never "success". */
@@ -48,14 +49,13 @@ export class SettlementsV2Controller {
 
   /** `?wait=20`: when its state changes, at the latest after so many seconds. */
   @Get(':id')
+  @DescribesSettlement()
   async byId(
-    @Param('id') id: string,
-    @Query('wait') wait: unknown,
+    @Param('id', SettlementIdPipe) id: string,
+    @Query() { wait: seconds }: SettlementWaitDto,
     @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    const seconds = readSeconds(wait);
-    if (!/^[\w-]{43}$/.test(id)) throw new NotFoundException();
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<SettlementStatus | undefined> {
     const connection = connectionOf(response);
     const { status, isTurnedAway } = await this.waits.lookUp({
       id,
@@ -63,38 +63,35 @@ export class SettlementsV2Controller {
       connection,
       client: callerOf(request) ?? addressGroup(this.addresses.of(request)),
     });
-    if (!connection.isWritable) return;
+    if (!connection.isWritable) return undefined;
     if (status === undefined) throw new NotFoundException();
     if (isSimulatedId(id)) markSimulated(response);
     if (isTurnedAway) response.setHeader('Retry-After', 1);
-    sendJson(response, 200, status);
+    return status;
   }
 
   @Get()
+  @DescribesSettlements()
   async search(
-    @Query() parameters: unknown,
+    @Query() query: SettlementQueryDto,
     @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    const query = readSettlementQuery(parameters);
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<unknown> {
     if (isList(query, callerOf(request))) {
       const { payTo, from, to, state, asset, network, limit, cursor } = query;
       const asked = { payTo, from, to, state, asset, network, limit, cursor };
-      sendJson(response, 200, await this.listing.page(asked, payeesOf(request, response)));
-      return;
+      return this.listing.page(asked, payeesOf(request, response));
     }
     if (query.paymentId !== undefined) {
       const settlements = await this.#byLabel(query.paymentId, query, callerOf(request));
       if (settlements.length === 0) throw new NotFoundException();
-      sendJson(response, 200, { settlements });
-      return;
+      return { settlements };
     }
     if (query.transaction !== undefined) {
       const hash = query.transaction.toLowerCase() as Hex;
       const settlements = await this.#byTransaction(hash, response);
       if (settlements.length === 0) throw new NotFoundException();
-      sendJson(response, 200, { settlements });
-      return;
+      return { settlements };
     }
     const { network, nonce } = query;
     const chainId = chainIdOf(network ?? '');
@@ -114,12 +111,12 @@ export class SettlementsV2Controller {
       const played = await this.simulated.byAuthorization(asked.caller, asked.outcome, ids);
       if (played === undefined) throw new NotFoundException();
       markSimulated(response);
-      sendJson(response, 200, played);
-      return;
+      return played;
     }
     const status = await this.status.byAuthorization(authorization);
     const isKnown = status.source !== 'chain' || status.used;
-    sendJson(response, isKnown ? 200 : 404, status);
+    if (!isKnown) response.status(404);
+    return status;
   }
 
   /** The hash itself says whether it is one of a transaction that never was. */
@@ -140,7 +137,7 @@ export class SettlementsV2Controller {
   /** By a label in the scope it was given in: that of the API key, else of payee and payer. */
   #byLabel(
     label: string,
-    query: SettlementQuery,
+    query: SettlementQueryDto,
     caller: string | undefined,
   ): Promise<readonly SettlementStatus[]> {
     const [payTo, payer] = [readAddress(query.payTo), readAddress(query.payer)];
@@ -153,19 +150,9 @@ export class SettlementsV2Controller {
 }
 
 /** What names no payment is a list, from those who can list, and from those who ask for what only lists have. */
-function isList(query: SettlementQuery, caller: string | undefined): boolean {
+function isList(query: SettlementQueryDto, caller: string | undefined): boolean {
   const { transaction, payer, nonce, paymentId, payTo, from, to, state, limit, cursor } = query;
   if ([transaction, payer, nonce, paymentId].some((value) => value !== undefined)) return false;
   const ofLists = [payTo, from, to, state, limit, cursor];
   return caller !== undefined || ofLists.some((value) => value !== undefined);
-}
-
-/** @throws BadRequestException for what is no whole number of seconds that may be waited for. */
-function readSeconds(wait: unknown): number {
-  if (wait === undefined) return 0;
-  const seconds = typeof wait === 'string' && /^\d{1,2}$/.test(wait) ? Number(wait) : undefined;
-  if (seconds === undefined || seconds > WAIT_SECONDS_MAX) {
-    throw new BadRequestException(`wait must be a number of seconds, 0 to ${WAIT_SECONDS_MAX}.`);
-  }
-  return seconds;
 }

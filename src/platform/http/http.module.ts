@@ -1,7 +1,17 @@
 import { Global, Module } from '@nestjs/common';
+import { APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { JsonBodyInterceptor } from './json-body.interceptor.js';
+import { RequestPipe } from './request.pipe.js';
 import { JsonBodyReader } from './request-body.js';
 
-/** What every door reads with. One of each for the process: what they bound is bounded once. */
+/** How bodies and queries are read and validated: one reader for the process, so that its bound is one. */
 @Global()
-@Module({ providers: [JsonBodyReader], exports: [JsonBodyReader] })
+@Module({
+  providers: [
+    JsonBodyReader,
+    { provide: APP_INTERCEPTOR, useClass: JsonBodyInterceptor },
+    { provide: APP_PIPE, useClass: RequestPipe },
+  ],
+  exports: [JsonBodyReader],
+})
 export class HttpModule {}

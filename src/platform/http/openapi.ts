@@ -1,3 +1,6 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiIncludeEndpoint, ApiResponse } from '@nestjs/swagger';
+
 /** A JSON value of an OpenAPI document or a JSON schema. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -10,7 +13,8 @@ export interface JsonObject {
  */
 export interface OpenApiPart {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, JsonObject>>;
+  /** Absent where the decorators of the controllers say it all. */
+  readonly paths?: Readonly<Record<string, JsonObject>>;
   readonly schemas: Readonly<Record<string, JsonObject>>;
   /** Ways to be let in that only this module has. */
   readonly securitySchemes?: Readonly<Record<string, JsonObject>>;
@@ -41,7 +45,19 @@ export function jsonAnswer(
   };
 }
 
+/** The answers of a handler by status, each as {@link jsonAnswer} makes it. A handler without is not described. */
+export function Answers(answers: Readonly<Record<number, JsonObject>>): MethodDecorator {
+  return applyDecorators(
+    ApiIncludeEndpoint(),
+    ...Object.entries(answers).map(([status, answer]) =>
+      ApiResponse({ status: Number(status), ...answer } as Parameters<typeof ApiResponse>[0]),
+    ),
+  );
+}
+
 /** Security of a route: open, or a key where API keys are in use. */
-export const KEY_IF_IN_USE: Json = [{}, { apiKey: [] }, { bearer: [] }];
-export const KEY_ALWAYS: Json = [{ apiKey: [] }];
-export const OPEN: Json = [{}];
+export const KEY_IF_IN_USE: Security = [{}, { apiKey: [] }, { bearer: [] }];
+export const KEY_ALWAYS: Security = [{ apiKey: [] }];
+export const OPEN: Security = [{}];
+
+type Security = Record<string, string[]>[] & Json;

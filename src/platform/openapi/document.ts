@@ -83,7 +83,7 @@ export function openApiDocument(parts: readonly OpenApiPart[]): JsonObject {
     tags: parts.flatMap(({ tags }) => tags.map((tag) => ({ ...tag }))),
     paths: Object.fromEntries(
       parts
-        .flatMap(({ paths }) => Object.entries(paths))
+        .flatMap(({ paths = {} }) => Object.entries(paths))
         .map(([path, item]) => [path, bounded(item)]),
     ),
     components: {

@@ -1,0 +1,87 @@
+import { IgnoresUnknown } from '../../../platform/http/request.pipe.js';
+import {
+  IsCaip2,
+  IsEvmAddress,
+  IsQueryInteger,
+  IsText,
+  IsTransactionHash,
+} from '../../../platform/http/validators.js';
+import { NONCE_SCHEMA, WHEN_SCHEMA } from '../../../protocol/payment/wire-schemas.js';
+import { SETTLEMENT_STATES } from '../../../settlement/model/settlement.js';
+import { WAIT_SECONDS_MAX } from '../settlement-waits.js';
+
+const optional = true;
+
+/**
+ * `GET /v2/settlements?…`: by transaction, by authorization, or by the buyer's name of a payment. Else it is a
+ * list, whose further parameters the history reads.
+ */
+export class SettlementQueryDto {
+  @IsTransactionHash({ optional })
+  readonly transaction?: string;
+
+  @IsCaip2({ optional })
+  readonly network?: string;
+
+  @IsEvmAddress({ optional, description: 'The token, whatever contract keeps the nonce.' })
+  readonly asset?: string;
+
+  @IsEvmAddress({ optional })
+  readonly payer?: string;
+
+  @IsText(
+    { pattern: /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/, message: 'must be a number' },
+    { optional, description: 'Of the authorization: decimal, or hexadecimal with 0x.' },
+    NONCE_SCHEMA,
+  )
+  readonly nonce?: string;
+
+  @IsText(
+    { pattern: /^[a-zA-Z0-9_-]{16,128}$/, message: 'must be a payment identifier' },
+    {
+      optional,
+      description: 'The buyer’s name of its payment, by the extension `payment-identifier`.',
+    },
+  )
+  readonly paymentId?: string;
+
+  @IsEvmAddress({
+    optional,
+    description: 'Without an API key it is, with `payer`, the scope of `paymentId`.',
+  })
+  readonly payTo?: string;
+
+  @IsText(
+    {},
+    { optional, description: 'Claimed at or after: a day (UTC), or a time with its zone.' },
+    WHEN_SCHEMA,
+  )
+  readonly from?: string;
+
+  @IsText({}, { optional, description: 'Claimed before.' }, WHEN_SCHEMA)
+  readonly to?: string;
+
+  @IsText({}, { optional }, { type: 'string', enum: SETTLEMENT_STATES })
+  readonly state?: string;
+
+  @IsText({}, { optional }, { type: 'integer', minimum: 1, maximum: 500, default: 100 })
+  readonly limit?: string;
+
+  @IsText({}, { optional, description: '`nextCursor` of the page before.' })
+  readonly cursor?: string;
+}
+
+/** `GET /v2/settlements/:id?wait=20` */
+@IgnoresUnknown()
+export class SettlementWaitDto {
+  @IsQueryInteger(
+    {
+      minimum: 0,
+      maximum: WAIT_SECONDS_MAX,
+      default: 0,
+      message: `must be a number of seconds, 0 to ${WAIT_SECONDS_MAX}`,
+    },
+    { description: 'Seconds.' },
+  )
+  readonly wait: number = 0;
+}

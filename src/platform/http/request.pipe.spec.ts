@@ -1,0 +1,145 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, ValidateNested } from 'class-validator';
+import { IgnoresUnknown, RequestPipe } from './request.pipe.js';
+import {
+  IsAtomicAmount,
+  IsEvmAddress,
+  IsOneOf,
+  IsQueryInteger,
+  IsWholeNumber,
+} from './validators.js';
+
+const ADDRESS = `0x${'aB'.repeat(20)}`;
+
+class TermsDto {
+  @IsAtomicAmount()
+  readonly amount!: string;
+
+  @IsWholeNumber({ minimum: 1, maximum: 9 }, { optional: true })
+  readonly days?: number;
+}
+
+class OrderDto {
+  @IsEvmAddress({ each: { min: 1, max: 2 } })
+  readonly payees!: string[];
+
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => TermsDto)
+  readonly terms!: TermsDto[];
+}
+
+class ListDto {
+  @IsOneOf(['open', 'sold'], { optional: true })
+  readonly sale?: string;
+
+  @IsQueryInteger({ minimum: 1, maximum: 50, default: 10 })
+  readonly limit: number = 10;
+}
+
+@IgnoresUnknown()
+class TolerantDto extends ListDto {}
+
+const pipe = new RequestPipe();
+const body = (value: unknown): Promise<unknown> =>
+  pipe.transform(value, { type: 'body', metatype: OrderDto });
+const query = (value: unknown, metatype: typeof ListDto = ListDto): Promise<unknown> =>
+  pipe.transform(value, { type: 'query', metatype });
+const order = (more: object = {}): object => ({
+  payees: [ADDRESS],
+  terms: [{ amount: '1' }],
+  ...more,
+});
+
+describe('a body', () => {
+  it('is an object of its class, with those of nested ones', async () => {
+    const read = await body(order());
+    expect(read).toBeInstanceOf(OrderDto);
+    expect((read as OrderDto).terms[0]).toBeInstanceOf(TermsDto);
+    expect(read).toEqual(order());
+  });
+
+  it.each<[unknown, string]>([
+    [null, 'The body must be a JSON object.'],
+    [[], 'The body must be a JSON object.'],
+    [[order()], 'The body must be a JSON object.'],
+    ['x', 'The body must be a JSON object.'],
+    [7, 'The body must be a JSON object.'],
+    [order({ payees: ADDRESS }), 'payees must be an array.'],
+    [order({ payees: null }), 'payees must be an array.'],
+    [order({ payees: [] }), 'payees must contain at least 1 elements.'],
+    [order({ payees: ['<x>'] }), 'payees each must be an address: 0x and 40 hex digits.'],
+    [order({ terms: [{ amount: 1 }] }), 'terms[0].amount must be atomic units as decimal text.'],
+    [
+      order({ terms: [{ amount: '1', days: '2' }] }),
+      'terms[0].days must be a whole number, 1 to 9.',
+    ],
+    [
+      order({ terms: [{ amount: '1', days: null }] }),
+      'terms[0].days must be a whole number, 1 to 9.',
+    ],
+    [order({ terms: [{ amount: '1', evil: '<x>' }] }), 'terms[0]: a field is not known here.'],
+    [order({ '<evil>': 1 }), 'a field is not known here.'],
+    [order({ hasOwnProperty: 1 }), 'a field is not known here.'],
+    [order({ constructor: { prototype: {} } }), 'a field is not known here.'],
+    [JSON.parse('{"__proto__":{"payees":[]}}'), 'a field is not known here.'],
+  ])('is refused by the names of fields, and without a value: %j', async (value, message) => {
+    await expect(body(value)).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      message,
+    });
+  });
+
+  it('has nothing of a prototype that was sent', async () => {
+    const terms: unknown = JSON.parse('[{"amount":"1","__proto__":{"polluted":true}}]');
+    expect(await body(order({ terms }))).toEqual(order());
+    expect({}).not.toHaveProperty('polluted');
+  });
+
+  it('is answered with a bounded message, however much is wrong', async () => {
+    const terms = Array.from({ length: 20 }, () => ({ amount: 'x'.repeat(1000) }));
+    const { message } = (await body(order({ terms })).catch((error: unknown) => error)) as Error;
+    expect(message.length).toBeLessThan(1200);
+    expect(message).toMatch(/; …$/);
+    expect(message).not.toContain('xxx');
+  });
+});
+
+describe('a query', () => {
+  it('is an object of its class, with numbers and defaults', async () => {
+    expect(await query({})).toEqual({ limit: 10 });
+    expect(await query({ limit: '50', sale: 'open' })).toEqual({ limit: 50, sale: 'open' });
+  });
+
+  it.each<[unknown, string]>([
+    [{ sale: 'lost' }, 'sale must be one of open, sold.'],
+    [{ sale: ['open', 'open'] }, 'sale must be given once.'],
+    [{ limit: ['1', '2'] }, 'limit must be given once.'],
+    [{ limit: '51' }, 'limit must be a whole number, 1 to 50.'],
+    [{ '<evil>': 'x' }, 'a parameter is not known here.'],
+    [{ constructor: 'x' }, 'a parameter is not known here.'],
+    [JSON.parse('{"__proto__":"x"}'), 'a parameter is not known here.'],
+    [{ toString: 'x', limit: '0' }, 'a parameter is not known here.'],
+  ])('is refused by the names of parameters, and without a value: %j', async (value, message) => {
+    await expect(query(value)).rejects.toMatchObject({ code: 'invalid_query', message });
+  });
+
+  it('drops unknown parameters where its class says so', async () => {
+    const value: unknown = JSON.parse('{"limit":"2","evil":"x","__proto__":{"sale":"open"}}');
+    const read = await query(value, TolerantDto);
+    expect({ ...(read as object) }).toEqual({ limit: 2 });
+    await expect(query({ limit: 'x' }, TolerantDto)).rejects.toMatchObject({
+      message: 'limit must be a whole number, 1 to 50.',
+    });
+  });
+});
+
+it('hands on what is of no class', async () => {
+  const value = { a: ['1', '2'] };
+  expect(await pipe.transform(value, { type: 'query', metatype: Object })).toBe(value);
+  expect(await pipe.transform(['a'], { type: 'query', metatype: String })).toEqual(['a']);
+  expect(await pipe.transform('x', { type: 'param', metatype: ListDto })).toBe('x');
+});

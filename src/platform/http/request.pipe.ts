@@ -1,0 +1,125 @@
+import {
+  type ArgumentMetadata,
+  Injectable,
+  type PipeTransform,
+  type Type,
+  type ValidationError,
+  ValidationPipe,
+  type ValidationPipeOptions,
+} from '@nestjs/common';
+import * as classTransformer from 'class-transformer';
+import * as classValidator from 'class-validator';
+import { isJsonObject } from '../../protocol/payment/wire-values.js';
+import { CodedError } from './coded-error.js';
+
+/** An answer names no more problems than these. */
+const PROBLEMS_MAX = 16;
+
+/** What TypeScript emits for a parameter whose type is no class. */
+const BUILT_IN = new Set<unknown>([Object, String, Number, Boolean, Array]);
+
+type Part = 'body' | 'query';
+
+const CODES: Readonly<Record<Part, string>> = { body: 'invalid_request', query: 'invalid_query' };
+const UNKNOWN: Readonly<Record<Part, string>> = {
+  body: 'a field is not known here',
+  query: 'a parameter is not known here',
+};
+
+/** Classes whose unknown fields are dropped. */
+const TOLERANT = new WeakSet<object>();
+
+/** Marks a DTO class whose unknown fields or parameters are dropped. Those of other classes are refused. */
+export function IgnoresUnknown(): ClassDecorator {
+  return (type) => {
+    TOLERANT.add(type);
+  };
+}
+
+/**
+ * Validates bodies and queries by the decorators of their DTO classes, and answers 400 with `invalid_request` or
+ * `invalid_query`. The message names the fields that are wrong and what they must be, and never a value.
+ * A parameter of another type than a DTO class is handed on as it is.
+ */
+@Injectable()
+export class RequestPipe implements PipeTransform {
+  readonly #pipes = {
+    body: { strict: pipe('body', true), tolerant: pipe('body', false) },
+    query: { strict: pipe('query', true), tolerant: pipe('query', false) },
+  };
+
+  async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const { type: part, metatype } = metadata;
+    if ((part !== 'body' && part !== 'query') || !isDto(metatype)) return value;
+    if (!isJsonObject(value)) {
+      throw new CodedError(400, CODES[part], 'The body must be a JSON object.');
+    }
+    const isTolerant = TOLERANT.has(metatype);
+    if (!isTolerant && Object.keys(value).some(isOfEveryObject)) {
+      throw new CodedError(400, CODES[part], `${UNKNOWN[part]}.`);
+    }
+    return (await this.#pipes[part][isTolerant ? 'tolerant' : 'strict'].transform(
+      value,
+      metadata,
+    )) as unknown;
+  }
+}
+
+/** Names such as `__proto__` and `constructor`, which the libraries drop. */
+function isOfEveryObject(name: string): boolean {
+  return name in Object.prototype || name === 'prototype';
+}
+
+function isDto(metatype: ArgumentMetadata['metatype']): metatype is Type {
+  return metatype !== undefined && !BUILT_IN.has(metatype);
+}
+
+function pipe(part: Part, forbidNonWhitelisted: boolean): ValidationPipe {
+  const options: ValidationPipeOptions = {
+    whitelist: true,
+    forbidNonWhitelisted,
+    transform: true,
+    stopAtFirstError: true,
+    // The value is only asked whether it is a list. No message has it.
+    validationError: { target: false },
+    validatorPackage: classValidator,
+    transformerPackage: classTransformer,
+    exceptionFactory: (errors) => {
+      const problems = [...new Set(problemsOf(errors, part))];
+      const told = problems.slice(0, PROBLEMS_MAX).join('; ');
+      return new CodedError(
+        400,
+        CODES[part],
+        `${told}${problems.length > PROBLEMS_MAX ? '; …' : '.'}`,
+      );
+    },
+  };
+  return new ValidationPipe(options);
+}
+
+function* problemsOf(
+  errors: readonly ValidationError[],
+  part: Part,
+  parent = '',
+): Generator<string, void> {
+  for (const { property, constraints = {}, children = [], value } of errors) {
+    const path = pathOf(parent, property);
+    if ('whitelistValidation' in constraints) {
+      yield parent === '' ? UNKNOWN[part] : `${parent}: ${UNKNOWN[part]}`;
+      continue;
+    }
+    const [message] = Object.values(constraints);
+    if (message !== undefined) {
+      yield part === 'query' && Array.isArray(value)
+        ? `${path} must be given once`
+        : `${path} ${message.startsWith(`${property} `) ? message.slice(property.length + 1) : message}`;
+    }
+    yield* problemsOf(children, part, path);
+  }
+}
+
+/** `payees[0]`, `terms.network`. */
+function pathOf(parent: string, property: string): string {
+  if (parent === '') return property;
+  return /^\d+$/.test(property) ? `${parent}[${property}]` : `${parent}.${property}`;
+}

@@ -1,0 +1,237 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  ValidateBy,
+  ValidateIf,
+  type ValidationArguments,
+} from 'class-validator';
+import { isCaip2 } from '../../protocol/payment/network.js';
+import {
+  ADDRESS_SCHEMA,
+  ATOMIC_UNITS_SCHEMA,
+  CAIP2_SCHEMA,
+  SETTLEMENT_ID_SCHEMA,
+  TRANSACTION_HASH_SCHEMA,
+} from '../../protocol/payment/wire-schemas.js';
+import {
+  isEvmAddress,
+  isSettlementId,
+  isTransactionHash,
+} from '../../protocol/payment/wire-values.js';
+import type { JsonObject } from './openapi.js';
+
+/**
+ * Decorators of DTO fields: each carries the rule for a value and its schema in the OpenAPI description.
+ */
+
+export interface FieldOptions {
+  /** The field may be absent; `null` is a value like others, and refused. */
+  readonly optional?: boolean;
+  readonly description?: string;
+  readonly example?: string | number;
+  /** The field is a list of such values. */
+  readonly each?: { readonly min?: number; readonly max: number };
+}
+
+interface Rule {
+  readonly name: string;
+  readonly isValid: (value: unknown) => boolean;
+  /** What the value must be, to follow the name of the field: `must be …`. */
+  readonly message: string;
+  readonly schema: JsonObject;
+}
+
+/** A field with a rule of its own. */
+export function Field(
+  { name, isValid, message, schema }: Rule,
+  { optional = false, description, example, each }: FieldOptions = {},
+): PropertyDecorator {
+  const about = {
+    required: !optional,
+    ...(description !== undefined && { description }),
+    ...(example !== undefined && { example }),
+  };
+  const described = each === undefined ? schema : listOf(schema, each);
+  const rule = ValidateBy(
+    {
+      name,
+      validator: {
+        validate: isValid,
+        defaultMessage: ({ property }: ValidationArguments = NO_ARGUMENTS) =>
+          each === undefined ? `${property} ${message}` : `${property} each ${message}`,
+      },
+    },
+    { each: each !== undefined },
+  );
+  return applyDecorators(
+    // The first that fails is told: a list is asked before its items.
+    ...(each === undefined ? [] : [IsArray(), ArrayMinSize(each.min ?? 0), ArrayMaxSize(each.max)]),
+    rule,
+    ...(optional ? [ValidateIf((_dto, value) => value !== undefined)] : []),
+    ApiProperty({ ...described, ...about } as Parameters<typeof ApiProperty>[0]),
+  );
+}
+
+const NO_ARGUMENTS = { property: '' } as ValidationArguments;
+
+const listOf = (
+  items: JsonObject,
+  { min = 0, max }: { min?: number; max: number },
+): JsonObject => ({
+  type: 'array',
+  minItems: min,
+  maxItems: max,
+  items,
+});
+
+/** 20 bytes in hex, of any letter case. */
+export const IsEvmAddress = (options?: FieldOptions): PropertyDecorator =>
+  Field(
+    {
+      name: 'isEvmAddress',
+      isValid: isEvmAddress,
+      message: 'must be an address: 0x and 40 hex digits',
+      schema: ADDRESS_SCHEMA,
+    },
+    options,
+  );
+
+export const IsTransactionHash = (options?: FieldOptions): PropertyDecorator =>
+  Field(
+    {
+      name: 'isTransactionHash',
+      isValid: isTransactionHash,
+      message: 'must be a transaction hash',
+      schema: TRANSACTION_HASH_SCHEMA,
+    },
+    options,
+  );
+
+/** CAIP-2, `eip155:<chain id>` with a chain id below 2^53. */
+export const IsCaip2 = (options?: FieldOptions): PropertyDecorator =>
+  Field(
+    {
+      name: 'isCaip2',
+      isValid: isCaip2,
+      message: 'must be a CAIP-2 name of an EVM chain',
+      schema: CAIP2_SCHEMA,
+    },
+    options,
+  );
+
+export const IsSettlementId = (options?: FieldOptions): PropertyDecorator =>
+  Field(
+    {
+      name: 'isSettlementId',
+      isValid: isSettlementId,
+      message: 'must be the id of a settlement',
+      schema: SETTLEMENT_ID_SCHEMA,
+    },
+    options,
+  );
+
+/** Atomic units of a token as decimal text. */
+export const IsAtomicAmount = (options?: FieldOptions): PropertyDecorator =>
+  IsText(
+    { pattern: /^[0-9]{1,78}$/, message: 'must be atomic units as decimal text' },
+    options,
+    ATOMIC_UNITS_SCHEMA,
+  );
+
+interface TextRule {
+  readonly pattern?: RegExp;
+  readonly maxLength?: number;
+  readonly minLength?: number;
+  readonly message?: string;
+}
+
+/**
+ * Text.
+ *
+ * @param schema - where the description says more than the rule.
+ */
+export function IsText(
+  { pattern, minLength = 0, maxLength = 1024, message }: TextRule = {},
+  options?: FieldOptions,
+  schema: JsonObject = textSchema({ pattern, minLength, maxLength }),
+): PropertyDecorator {
+  const isValid = (value: unknown): boolean =>
+    typeof value === 'string' &&
+    value.length >= minLength &&
+    value.length <= maxLength &&
+    pattern?.test(value) !== false;
+  const expected = message ?? `must be text of ${minLength} to ${maxLength} characters`;
+  return Field({ name: 'isText', isValid, message: expected, schema }, options);
+}
+
+function textSchema({
+  pattern,
+  minLength,
+  maxLength,
+}: {
+  readonly pattern: RegExp | undefined;
+  readonly minLength: number;
+  readonly maxLength: number;
+}): JsonObject {
+  if (pattern !== undefined) return { type: 'string', pattern: pattern.source };
+  return { type: 'string', ...(minLength > 0 && { minLength }), maxLength };
+}
+
+/** One of some words. */
+export const IsOneOf = (words: readonly string[], options?: FieldOptions): PropertyDecorator =>
+  Field(
+    {
+      name: 'isOneOf',
+      isValid: (value) => typeof value === 'string' && words.includes(value),
+      message: `must be one of ${words.join(', ')}`,
+      schema: { type: 'string', enum: words },
+    },
+    options,
+  );
+
+interface Bounds {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly default?: number;
+  readonly message?: string;
+}
+
+/** A whole number of a query, which is text there; the DTO has the number. The default is that of the property. */
+export const IsQueryInteger = (
+  { message, ...bounds }: Bounds,
+  options: FieldOptions = {},
+): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
+    ),
+    IsWholeNumber(
+      { ...bounds, message: message ?? boundsOf(bounds) },
+      { optional: true, ...options },
+    ),
+  );
+
+/** A whole number of a JSON body. */
+export const IsWholeNumber = (
+  { message, ...bounds }: Bounds,
+  options?: FieldOptions,
+): PropertyDecorator =>
+  Field(
+    {
+      name: 'isWholeNumber',
+      isValid: (value) =>
+        Number.isInteger(value) &&
+        Number(value) >= bounds.minimum &&
+        Number(value) <= bounds.maximum,
+      message: message ?? boundsOf(bounds),
+      schema: { type: 'integer', ...bounds },
+    },
+    options,
+  );
+
+const boundsOf = ({ minimum, maximum }: Bounds): string =>
+  `must be a whole number, ${minimum} to ${maximum}`;

@@ -1,0 +1,19 @@
+import type { INestApplication } from '@nestjs/common';
+import { SwaggerModule } from '@nestjs/swagger';
+import type { OpenApiPart } from '../http/openapi.js';
+
+type Described = Required<Pick<OpenApiPart, 'paths'>> & {
+  readonly components?: Partial<Pick<OpenApiPart, 'schemas'>>;
+};
+
+/** The routes of an application that have `@Answers()`, and the schemas of their DTO classes. */
+export function describedRoutes(app: INestApplication): OpenApiPart {
+  const document = SwaggerModule.createDocument(
+    app,
+    { openapi: '3.1.1', info: { title: '', version: '' } },
+    { onlyIncludeDecoratedEndpoints: true, autoTagControllers: false },
+  );
+  // Fields that are undefined are left out.
+  const { paths, components } = JSON.parse(JSON.stringify(document)) as Described;
+  return { tags: [], paths, schemas: components?.schemas ?? {} };
+}
