@@ -6,7 +6,7 @@ const PAGE = readFileSync(new URL('../../../docs/reconciliation.md', import.meta
 
 describe('the names of differences', () => {
   it('are those of the document', () => {
-    const names = PAGE.slice(PAGE.indexOf('## Names'), PAGE.indexOf('## Who is believed'));
+    const names = PAGE.slice(PAGE.indexOf('## Names'), PAGE.indexOf('## What is compared'));
     const rows = [...names.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name, text]) => [
       name,
       text,
