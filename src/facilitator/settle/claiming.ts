@@ -137,6 +137,8 @@ export class Claiming {
       case 'known':
       case 'in_flight_changed':
         return 'again';
+      case 'told_to_another':
+        return { answer: answers.failure('duplicate_settlement') };
       case 'permit_in_flight': {
         const { insufficientAllowance } = actionOf(payment.authorization).reasons;
         return { answer: answers.failure(insufficientAllowance) };
@@ -222,11 +224,12 @@ export class Claiming {
 
   /** Gives up what a requester may hold in the ledger. */
   async #giveUp(
-    { requester }: SettleContext,
+    context: SettleContext,
     ref: ClaimRef,
     knownHash: RequesterWait['knownHash'],
   ): Promise<void> {
-    await this.parts.store.takeBack(ref, requester);
+    const { requester } = context;
+    await this.parts.store.takeBack(ref, authorizationOf(context, ref), requester);
     await this.parts.store.leave(ref, requester, 'closed', knownHash);
   }
 

@@ -117,7 +117,7 @@ export class PastAnswers {
     sales.note({ ref, authorizationId, requester, isHandedOut: false });
     return answers.of(ref.id).success(view, async () => {
       sales.takenBack(ref.id);
-      await owed.takeOrOwe(() => this.parts.store.takeBack(ref, requester));
+      await owed.takeOrOwe(() => this.parts.store.takeBack(ref, authorizationId, requester));
     });
   }
 }

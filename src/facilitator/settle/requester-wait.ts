@@ -216,9 +216,9 @@ export class RequesterWait {
   }
 
   async #takeBack(): Promise<void> {
-    const { store, requester, owed, sales } = this.options;
+    const { store, requester, authorizationId, owed, sales } = this.options;
     sales.takenBack(this.ref.id);
-    await owed.takeOrOwe(() => store.takeBack(this.ref, requester));
+    await owed.takeOrOwe(() => store.takeBack(this.ref, authorizationId, requester));
   }
 
   #duplicate(view: SettlementView): Standing {
@@ -284,8 +284,8 @@ export class RequesterWait {
 
   /** Gives up what this requester may hold: a sale that nobody heard of, and its place among the waiting. */
   async #giveUp(): Promise<void> {
-    const { store, requester } = this.options;
-    if (this.#mayHaveSale) await store.takeBack(this.ref, requester);
+    const { store, requester, authorizationId } = this.options;
+    if (this.#mayHaveSale) await store.takeBack(this.ref, authorizationId, requester);
     await store.leave(this.ref, requester, 'closed', this.#hash);
   }
 }

@@ -570,6 +570,20 @@ describe('SettleService', () => {
     expect(trouble).toEqual(['a withdrawal said again']);
   });
 
+  it('the ledger lost the claim of a 202: nobody else is answered with one, nor told success', async () => {
+    const payment = aPayment();
+    const handed = await settle(payment, { isAsync: true });
+    expect(handed?.status).toBe(202);
+    store.forgetAll();
+    await pass(1100);
+    for (const isAsync of [true, false]) {
+      const body = { success: false, errorReason: 'duplicate_settlement', transaction: '' };
+      expect((await settle(payment, { isAsync }))?.body).toMatchObject(body);
+    }
+    await handed?.takeBack?.();
+    expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
+  });
+
   it('the ledger lost a claim whose payment was made, and others may still say what they told: it is pending', async () => {
     const settling = settle(aPayment());
     await pass(0);

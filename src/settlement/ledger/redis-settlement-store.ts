@@ -144,6 +144,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'queue_full':
         return { kind, queued: Number(asText(reply[1])) };
       case 'known':
+      case 'told_to_another':
       case 'in_flight_changed':
       case 'permit_in_flight':
       case 'had_its_place':
@@ -196,9 +197,18 @@ export class RedisSettlementStore implements SettlementStore {
     }
   }
 
-  async takeBack(ref: ClaimRef, requester: Requester): Promise<boolean> {
-    const args = [requester.id, ...lifeOf(this.limits), UNSURE_MS];
-    return (await this.#runOn(REQUESTER_SCRIPTS.takeBack, ref, args)) === 1;
+  async takeBack(
+    { chainId, id }: ClaimRef,
+    authorizationId: string,
+    requester: Requester,
+  ): Promise<boolean> {
+    const taken = await this.#run(
+      REQUESTER_SCRIPTS.takeBack,
+      chainId,
+      [keys.recordKey(chainId, id), keys.lostSaleKey(chainId, authorizationId)],
+      [requester.id, ...lifeOf(this.limits), UNSURE_MS],
+    );
+    return taken === 1;
   }
 
   async leave(

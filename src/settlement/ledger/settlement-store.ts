@@ -53,9 +53,13 @@ export type ClaimResult =
   | { readonly kind: 'claimed'; readonly id: string; readonly queued: number }
   /**
    * - `known`: the authorization has a live claim, or one that was sold or paid.
+   * - `told_to_another`: the ledger lost a claim of it, and another requester was told success, or had a 202.
    * - `had_its_place`: own transactions of the payer were waited for before, and did not come: see `PLACE_MS`.
    */
-  | { readonly kind: 'known' | 'in_flight_changed' | 'permit_in_flight' | 'had_its_place' }
+  | {
+      readonly kind:
+        'known' | 'told_to_another' | 'in_flight_changed' | 'permit_in_flight' | 'had_its_place';
+    }
   | { readonly kind: 'queue_full'; readonly queued: number };
 
 export type JoinResult =
@@ -174,9 +178,10 @@ export interface SettlementStore {
 
   /**
    * The response that sold did not finish. Only what was sold to this requester is taken back, and never
-   * what a second one of its key was told.
+   * what a second one of its key was told. Nor is it kept any longer that this requester was told, where the ledger
+   * lost the claim.
    */
-  takeBack(ref: ClaimRef, requester: Requester): Promise<boolean>;
+  takeBack(ref: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean>;
 
   /**
    * The requester is gone: its time is up, or its client hung up. Where nothing was ever signed and nobody
@@ -193,7 +198,7 @@ export interface SettlementStore {
 
   /**
    * After a ledger went back: says again what was sold. Of a claim that the ledger lost it is kept who was told, so that
-   * nobody else adopts it.
+   * nobody else adopts, claims or buys it.
    *
    * @returns whether it is, or was a 202 whose claim has ended unpaid: there is nothing to be said of it.
    */

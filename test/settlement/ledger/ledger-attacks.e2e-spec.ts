@@ -383,7 +383,7 @@ describe('the ledger under attack', () => {
     gate.swallow(REQUESTER_SCRIPTS.redeem);
     expect((await again(() => store.redeem(ref, requester, 'included'))).kind).toBe('sold');
     gate.swallow(REQUESTER_SCRIPTS.takeBack);
-    await again(() => store.takeBack(ref, requester));
+    await again(() => store.takeBack(ref, made.identity.authorizationId, requester));
     expect((await again(() => store.redeem(ref, requester, 'included'))).kind).toBe('sold');
     const second = await again(() => store.claim(requester, { ...claim, ...aPayment() }));
     if (second.kind !== 'claimed') throw new Error(second.kind);

@@ -8,7 +8,7 @@
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
 -- ARGV[10] `1` for a payment that needs no transaction, else empty,
 -- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
--- Returns {'claimed', queued} | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
+-- Returns {'claimed', queued} | {'known'} | {'told_to_another'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
 -- | {'had_its_place'}.
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
 local queued = redis.call('ZCARD', prefix .. 'queued')
@@ -21,6 +21,7 @@ if index[3] then
   local last = redis.call('HMGET', record_key(index[3]), 'stage', 'paid')
   if last[1] == 'foreign' or last[2] == '1' then return { 'known' } end
 end
+if was_told_to_another(authorization, requester, key) then return { 'told_to_another' } end
 
 local needs_nothing = ARGV[10] ~= ''
 local fields_end = 11 + tonumber(ARGV[11])

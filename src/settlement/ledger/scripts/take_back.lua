@@ -1,10 +1,12 @@
 --- @include "ledger"
 
 -- A response that sold did not finish: the sale is open again, unless another was told by the same key.
--- KEYS[1] epoch, KEYS[2] record
+-- KEYS[1] epoch, KEYS[2] record, KEYS[3] lost sale of the authorization
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept,
 -- ARGV[5] ms after a ledger went back within which what is claimed may have been signed for before
 -- Returns 1 where it was taken back, else 0.
+local told = redis.call('GET', KEYS[3])
+if told and string.match(told, '^[^|]*') == ARGV[2] then redis.call('DEL', KEYS[3]) end
 local r = read_sale(KEYS[2])
 if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
 -- That it was handed out once stays known to the history.

@@ -167,6 +167,8 @@ export class MemorySettlementStore implements SettlementStore {
         return { kind: 'known' };
       const last = this.#settlements.record(index.last);
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
+      if (this.#settlements.isLostToAnother(identity, requester))
+        return { kind: 'told_to_another' };
       const needsNothing = needsNoTransaction(claim.payment);
       const isSponsored = inFlightKindOf(claim.payment) === 'a';
       if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
@@ -234,14 +236,16 @@ export class MemorySettlementStore implements SettlementStore {
       }
       if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
       if (this.#settlements.isJustBack(record, this.#awaitedMs)) return answer('not_yet');
+      if (this.#settlements.isLostToAnother(record.identity, requester)) return answer('lost');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
       record.waiters.delete(requester.id);
       return answer('sold');
     });
   }
 
-  takeBack({ id }: ClaimRef, requester: Requester): Promise<boolean> {
+  takeBack({ id }: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean> {
     return this.#step(() => {
+      this.#settlements.forgetLost(authorizationId, requester);
       const record = this.#settlements.record(id);
       if (record?.soldTo !== requester.id || record.isKept) return false;
       this.#settlements.open(record);

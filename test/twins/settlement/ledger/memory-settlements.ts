@@ -195,10 +195,15 @@ export class MemorySettlements {
       if (!this.#lostSales.has(authorizationId)) this.#lostSales.set(authorizationId, requester);
       return false;
     }
+    this.forgetLost(authorizationId, requester);
     if (isHandedOut && isOverUnpaid(record)) return true;
     if (isSold(record)) return isSoldTo(record, requester);
     this.sell(record, requester, isHandedOut, !isHandedOut);
     return true;
+  }
+
+  forgetLost(authorizationId: string, { id }: Requester): void {
+    if (this.#lostSales.get(authorizationId)?.id === id) this.#lostSales.delete(authorizationId);
   }
 
   /** Whether another was told of success of a claim that the ledger lost. */

@@ -113,6 +113,9 @@ export function aRequester({
   };
 }
 
+/** Of which no claim was ever lost. */
+const AUTHORIZATION = 'known';
+
 /** What every {@link SettlementStore} does. */
 export function describeSettlementStore(name: string, open: () => Promise<StoreWorld>): void {
   describe(name, () => {
@@ -274,9 +277,9 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const [first, second] = [aRequester(), aRequester()];
       const ref = await included(first);
       await store.redeem(ref, first, 'included');
-      expect(await store.takeBack(ref, second)).toBe(false);
-      expect(await store.takeBack(ref, first)).toBe(true);
-      expect(await store.takeBack(ref, first)).toBe(false);
+      expect(await store.takeBack(ref, AUTHORIZATION, second)).toBe(false);
+      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(true);
+      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(false);
     });
 
     it('does not take back what a second requester of the same key was told', async () => {
@@ -284,7 +287,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const ref = await included(first);
       expect((await store.redeem(ref, first, 'included')).kind).toBe('sold');
       expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
-      expect(await store.takeBack(ref, first)).toBe(false);
+      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(false);
     });
 
     it('a copier who asks after the broadcast waits for the grace', async () => {
@@ -398,7 +401,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const [first, second, made] = [aRequester(), aRequester(), aPayment()];
       const ref = await claimed(first, made, true);
       await store.leave(ref, first, 'closed', undefined);
-      expect(await store.takeBack(ref, first)).toBe(true);
+      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(true);
       expect((await claim(second, made)).kind).toBe('claimed');
     });
 
@@ -502,6 +505,60 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(await adopt(second, told)).toEqual({ kind: 'known' });
     });
 
+    describe('a claim that the ledger lost, of which a requester was told', () => {
+      const lost = async (made: ReturnType<typeof aPayment>, requester: Requester) => {
+        const ref = store.refOf(made.payment, made.identity, requester);
+        const { authorizationId } = made.identity;
+        const sale = { ref, authorizationId, requester, isHandedOut: true };
+        expect(await store.restate(sale)).toBe(false);
+        return ref;
+      };
+
+      it('is claimed by no other requester', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+        await lost(made, first);
+        expect((await claim(second, made, true)).kind).toBe('told_to_another');
+        expect((await claim(second, made)).kind).toBe('told_to_another');
+        expect((await look(made)).known).toBeUndefined();
+        expect((await claim(first, made, true)).kind).toBe('claimed');
+      });
+
+      it('is claimed by another requester with the same key', async () => {
+        const [first, second] = [aRequester({ keyTag: 'k' }), aRequester({ keyTag: 'k' })];
+        const made = aPayment();
+        await lost(made, first);
+        expect((await claim(second, made)).kind).toBe('claimed');
+      });
+
+      it('is sold to no other requester that had claimed it again by then', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+        const ref = await included(second, made);
+        await lost(made, first);
+        expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
+      });
+
+      it('is free again when the answer did not arrive', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+        const ref = await lost(made, first);
+        const { authorizationId } = made.identity;
+        expect(await store.takeBack(ref, authorizationId, second)).toBe(false);
+        expect((await claim(second, made)).kind).toBe('told_to_another');
+        await store.takeBack(ref, authorizationId, first);
+        expect((await claim(second, made)).kind).toBe('claimed');
+      });
+
+      it('is free again when it came back and ended unpaid', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+        const ref = await lost(made, first);
+        await claimed(first, made, true);
+        await world.refuse(ref, 'no_gas');
+        const { authorizationId } = made.identity;
+        const sale = { ref, authorizationId, requester: first, isHandedOut: true };
+        expect(await store.restate(sale)).toBe(true);
+        expect((await claim(second, made)).kind).toBe('claimed');
+      });
+    });
+
     it('is told again what was sold when the ledger went back, before anybody else is', async () => {
       const [first, second] = [aRequester(), aRequester()];
       const ref = await claimed(first);
@@ -514,7 +571,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(
         await store.restate({
           ref,
-          authorizationId: 'known',
+          authorizationId: AUTHORIZATION,
           requester: first,
           isHandedOut: false,
         }),
@@ -522,7 +579,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(
         await store.restate({
           ref,
-          authorizationId: 'known',
+          authorizationId: AUTHORIZATION,
           requester: second,
           isHandedOut: false,
         }),
@@ -549,7 +606,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(
         await store.restate({
           ref,
-          authorizationId: 'known',
+          authorizationId: AUTHORIZATION,
           requester: first,
           isHandedOut: false,
         }),
@@ -563,7 +620,12 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const over = await claimed(first, made, true);
       await world.refuse(over, 'invalid_exact_evm_insufficient_balance');
       const live = await claimed(second, made, true);
-      const sale = { ref: over, authorizationId: 'known', requester: first, isHandedOut: true };
+      const sale = {
+        ref: over,
+        authorizationId: AUTHORIZATION,
+        requester: first,
+        isHandedOut: true,
+      };
       expect(await store.restate(sale)).toBe(true);
       expect(await look(made)).toMatchObject({ known: { id: live.id } });
     });
@@ -604,7 +666,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(
         await store.restate({
           ref: sold,
-          authorizationId: 'known',
+          authorizationId: AUTHORIZATION,
           requester: first,
           isHandedOut: false,
         }),
@@ -674,7 +736,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const [first, second, made] = [aRequester(), aRequester(), anUpto(0n)];
         const ref = await claimed(first, made);
         await store.redeem(ref, first, 'included');
-        expect(await store.takeBack(ref, first)).toBe(true);
+        expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(true);
         expect((await claim(second, anUptoAgain(made, 400n))).kind).toBe('known');
         expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
       });

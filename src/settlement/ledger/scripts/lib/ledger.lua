@@ -571,6 +571,12 @@ local function is_sold_to(r, requester, key)
   return r.sale == 'sold' and (r.sold_to == requester or (key ~= '' and r.sold_key == key))
 end
 
+-- Whether the ledger lost a claim of an authorization of which another requester was told success, or had a 202.
+local function was_told_to_another(authorization, requester, key)
+  local told, told_key = string.match(redis.call('GET', prefix .. 't:' .. authorization) or '', '^([^|]*)|(.*)$')
+  return told and told ~= requester and (told_key == '' or told_key ~= key)
+end
+
 -- Whether it has ended, unpaid, and nobody was told of success.
 local function is_over_unpaid(r)
   return not r.paid and not r.told and redis.call('HEXISTS', r.redis_key, 't_finished') == 1
