@@ -58,7 +58,10 @@ async function verify({
   readonly told: string;
   readonly record: PayerRecord | undefined;
   readonly paidBy: PaidBy | undefined;
+  /** How often the chain was asked whether it is used. */
+  readonly asked: number;
 }> {
+  let asked = 0;
   const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor };
   let record: PayerRecord | undefined;
   const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'> = {
@@ -79,19 +82,21 @@ async function verify({
     archived: new ArchivedPayments(archive, verifier as PaymentVerifier),
     finder: {
       until: () => 0,
-      isUsed: () =>
-        Promise.resolve(
+      isUsed: () => {
+        asked += 1;
+        return Promise.resolve(
           world.isHiddenUse === 'unknown'
             ? undefined
             : reason === BY_CHAIN || world.isHiddenUse === true,
-        ),
+        );
+      },
       userOf: () => Promise.resolve(world.use),
     },
     chains: { served: () => aUseChain().chain },
   });
   const outcome = await service.verify(anEip3009Payment().payment, keyTag);
   const paidBy = outcome.isValid ? undefined : outcome.paidBy;
-  return { told: outcome.isValid ? 'valid' : outcome.reason, record, paidBy };
+  return { told: outcome.isValid ? 'valid' : outcome.reason, record, paidBy, asked };
 }
 
 const SOLD = { state: 'sold', soldKeyTag: 'k', boundKeyTag: 'k' } as const;
@@ -216,6 +221,11 @@ describe('verify of a payment that has left the ledger', () => {
     archive.isAway = true;
     expect((await verify({ archive, keyTag: 'k' })).told).toBe('network_unavailable');
     expect((await verify({ archive })).told).toBe(BY_CHAIN);
+  });
+
+  it('asks the chain once whether what is refused is used', async () => {
+    const { told, asked } = await verify({ archive: new FakeArchive(), keyTag: 'k' });
+    expect([told, asked]).toEqual([BY_CHAIN, 1]);
   });
 
   it('asks the archive of nothing that the ledger knows, and of nothing while that is away', async () => {

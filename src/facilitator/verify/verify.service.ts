@@ -70,28 +70,36 @@ export class VerifyService {
       if (known !== undefined) return known;
       const verdict = await judging;
       if (verdict.isValid) return VALID;
-      const isUnknown = identity !== undefined && look !== undefined && look.known === undefined;
-      const past = isUnknown
-        ? await this.#judgeArchived(payment, identity, keyTag, verdict.reason)
-        : undefined;
-      return past ?? (await this.#refusedFor(verdict, payment));
+      const isUnknown = look !== undefined && look.known === undefined;
+      return await this.#refused(payment, isUnknown ? identity : undefined, keyTag, verdict);
     } catch (error) {
       if (error instanceof ChainUnavailableError) return invalid('network_unavailable');
       throw error;
     }
   }
 
-  /** Of what is used it matters whether the payee has been paid: its buyer would pay twice. */
-  async #refusedFor({ reason, cause }: Refusal, payment: Payment): Promise<VerifyOutcome> {
+  /**
+   * What is said instead of a refusal where the payment is over: what was sold and has left the ledger the chain calls
+   * used, and of what is used it matters whether the payee has been paid, as its buyer would pay twice.
+   *
+   * @param identity - where the ledger knows nothing of it: then the archive may.
+   */
+  async #refused(
+    payment: Payment,
+    identity: PaymentIdentity | undefined,
+    keyTag: string,
+    { reason, cause }: Refusal,
+  ): Promise<VerifyOutcome> {
     const refused = { ...invalid(reason), ...(cause !== undefined && { cause }) };
-    const chain = this.parts.chains.served(payment.requirements.chainId);
+    const { finder, chains } = this.parts;
+    const chain = chains.served(payment.requirements.chainId);
     if (chain === undefined) return refused;
-    const { finder } = this.parts;
-    const until = finder.until();
-    const isUsed = await finder.isUsed(payment, reason, chain, until);
+    const isUsed = await finder.isUsed(payment, reason, chain, finder.until());
+    if (isUsed === false) return refused;
+    const past = identity && (await this.#judgeArchived(payment, identity, keyTag, reason));
+    if (past !== undefined) return past;
     if (isUsed === undefined) return invalid('network_unavailable');
-    if (!isUsed) return refused;
-    const paid = paidBy(await finder.userOf(payment, chain, until));
+    const paid = paidBy(await finder.userOf(payment, chain, finder.until()));
     return paid === undefined ? refused : { ...refused, paidBy: paid };
   }
 
@@ -137,26 +145,18 @@ export class VerifyService {
     return isOnItsWay ? VALID : undefined;
   }
 
-  /**
-   * What was sold and has left the ledger the chain calls used. Asked only of what is refused.
-   *
-   * @returns `undefined`: the refusal stays as it is.
-   */
+  /** @returns `undefined`: the refusal stays as it is. */
   async #judgeArchived(
     payment: Payment,
     identity: PaymentIdentity,
     keyTag: string,
     reason: Reason,
   ): Promise<VerifyOutcome | undefined> {
-    const { archived, finder, chains } = this.parts;
+    const { archived } = this.parts;
     const { reasons, isRepeatable } = actionOf(payment.claim);
     const mayBeGood = keyTag !== '' || isRepeatable;
     // Of two refusals one is as good as the other.
     if (!archived.isOn || (reason !== reasons.used && !mayBeGood)) return undefined;
-    const chain = chains.served(payment.requirements.chainId);
-    if (chain === undefined) return undefined;
-    const isUsed = await finder.isUsed(payment, reason, chain, finder.until());
-    if (isUsed === false) return undefined;
     const past = await archived.of(payment, identity, { id: '', keyTag }, true);
     switch (past.kind) {
       case 'paid':
