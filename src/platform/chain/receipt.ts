@@ -1,6 +1,6 @@
 import { type Hex, isHex } from 'viem';
 import type { ReceiptLog } from '../../protocol/evm/logs.js';
-import { readQuantity } from './block.js';
+import { readCount, readQuantity } from './block.js';
 
 /** What a node says of a mined transaction. */
 export interface Receipt {
@@ -51,7 +51,7 @@ export function readLogs(value: unknown): readonly FoundLog[] | undefined {
     if (typeof item !== 'object' || item === null) return [];
     const { address, topics, data, logIndex, transactionHash, blockNumber, removed } =
       item as Fields;
-    const index = readQuantity(logIndex);
+    const index = readCount(logIndex);
     if (!isHex(address) || !isHex(data) || !Array.isArray(topics) || index === undefined) return [];
     if (removed === true) return [];
     return [
@@ -59,7 +59,7 @@ export function readLogs(value: unknown): readonly FoundLog[] | undefined {
         address: lowerCase(address),
         topics: (topics as unknown[]).filter((topic) => isHex(topic)).map(lowerCase),
         data: lowerCase(data),
-        logIndex: Number(index),
+        logIndex: index,
         transactionHash: isHex(transactionHash) ? lowerCase(transactionHash) : '0x',
         blockNumber: readQuantity(blockNumber) ?? 0n,
       },
