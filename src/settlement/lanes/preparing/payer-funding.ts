@@ -17,11 +17,12 @@ export interface PayerFundingOptions {
 }
 
 /**
- * - `waits`: on its way, or not possible now; the next block shows whether the payer is still short.
+ * - `waits`: on its way; the next block shows whether the payer is still short.
+ * - `held`: the lane cannot send now, for a reason that is none of the payer's.
  * - `no_gas`: the lane has not the money now. `budget`: the money of the day is spent.
  * - `gone`: nobody waits for the settlement any more. `too_much`: more than one payer is sent.
  */
-type FundingResult = 'waits' | 'no_gas' | 'gone' | 'budget' | 'too_much';
+type FundingResult = 'waits' | 'held' | 'no_gas' | 'gone' | 'budget' | 'too_much';
 
 /** Sends payers the native coins that their own transactions need and they are short of. */
 export class PayerFunding {
@@ -39,8 +40,8 @@ export class PayerFunding {
     // Judged before it was claimed; but the ledger may say what it likes, and settings hold all the same.
     if (valueWei > (budgets.topUpWei ?? 0n)) return 'too_much';
     const head = heads.current;
-    if (head === undefined || !state.hasRoom) return 'waits';
-    if (!(await readiness.isReady())) return state.trouble === 'no_gas' ? 'no_gas' : 'waits';
+    if (head === undefined || !state.hasRoom) return 'held';
+    if (!(await readiness.isReady())) return state.trouble === 'no_gas' ? 'no_gas' : 'held';
     // The lane goes on with what it can pay for: only this payer waits.
     if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) {
       state.fellShort();
@@ -62,11 +63,12 @@ export class PayerFunding {
         return funded.kind;
       case 'price_cap':
         readiness.rest('gas_price_cap');
-        return 'waits';
+        return 'held';
       case 'no_signature':
         readiness.rest('signer_unavailable');
-        return 'waits';
+        return 'held';
       case 'paused':
+        return 'held';
       case 'funded':
         return 'waits';
     }

@@ -189,6 +189,37 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(lane.store.claims.endingOf('b').reason).toBe('permit2_deadline_expired');
   });
 
+  it.each([
+    [
+      'its gas costs too much',
+      () => (lane.chain.market = { ...lane.chain.market, baseFeePerGas: 1000n * GWEI }),
+    ],
+    ['its signer does not sign', () => (lane.signer.isAvailable = false)],
+    ['an operator has paused it', () => lane.store.paused.add(lane.lease.lane)],
+  ])('gives the place back while %s, and counts nothing against the payer', async (_, trouble) => {
+    const { market } = lane.chain;
+    const { look } = lane.chain.payers;
+    lane.chain.payers.look = (...asking) => {
+      trouble();
+      return look(...asking);
+    };
+    await claim();
+    await run();
+    expect([stages('a'), fundings()]).toEqual([['ready'], []]);
+    for (let passed = 0; passed <= PLACE_MS; passed += 10_000) {
+      await lane.clock.pass(10_000);
+      await run();
+    }
+    expect([stages('a'), lane.store.reverts.size]).toEqual([['ready'], 0]);
+    lane.chain.payers.look = look;
+    lane.chain.market = market;
+    lane.signer.isAvailable = true;
+    lane.store.paused.clear();
+    await lane.clock.pass(10_000);
+    await run();
+    expect([stages('a'), fundings().length]).toEqual([['work'], 1]);
+  });
+
   it('forgets what its requesters gave up, and sends nothing more for it', async () => {
     await claim();
     await run();

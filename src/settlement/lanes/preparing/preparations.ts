@@ -257,8 +257,15 @@ export class Preparations {
     const now = this.options.clock.steady();
     waiting.unpaidSince = funded === 'no_gas' ? (waiting.unpaidSince ?? now) : undefined;
     if (funded === 'gone') this.#waiting.delete(taken.id);
+    if (funded === 'held') await this.#giveBack(held, taken);
     if (funded === 'too_much') await this.#refuse(held, waiting, preparation.failed);
     if (funded === 'budget') await this.#refuse(held, waiting, 'budget_exhausted');
+  }
+
+  /** Its time is counted for its payer only while the next step is the payer's. Another lane may be able to send. */
+  async #giveBack(held: HeldLane, { id }: TakenSettlement): Promise<void> {
+    this.#waiting.delete(id);
+    await this.options.queue.giveBack(held, [id]);
   }
 
   // ---------------------------------------------------------------- the end
