@@ -71,9 +71,9 @@ function partsOf(page) {
     .replace(/^\s*```[\s\S]*?^\s*```/gm, '\n')
     .replace(/<!--[\s\S]*?-->/g, '')
     .split('\n');
-  const rows = lines.filter((line) => line.startsWith('|'));
+  const rows = lines.map((line) => line.trim()).filter((line) => line.startsWith('|'));
   const prose = lines
-    .map((line) => (/^(?:\||#)/.test(line) ? '' : line))
+    .map((line) => (/^(?:\s*\||#)/.test(line) ? '' : line))
     .join('\n')
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)/)
     .map((text) => text.replace(/\s+/g, ' ').trim())

@@ -53,7 +53,7 @@ ${rows.join('\n')}
 
 Printed from \`src/settlement/model/sponsoring-machine.ts\`, which says what the states and marks are. Its events are those of its
 settlement, and two of its own: \`funded\`, and \`turned_away\`, which is \`refused\` for what the operator is short of. An event that is
-not listed for a state leaves it there. What waits for a place is listed as \`sponsored\` in place of \`queued\`.
+not listed for a state leaves it there. A settlement that waits for a place is listed as \`sponsored\` in place of \`queued\`.
 
 | state | event | next state | what it leaves behind |
 |---|---|---|---|
