@@ -100,14 +100,14 @@ async function refuseStrangers(all: Readonly<Record<Setting, Service>>): Promise
 
 /** Microseconds of processor time for the check of a key by itself: what it adds at the least. */
 async function keyCheckMicros(): Promise<number> {
-  const keys = new ApiKeyStore(keysFile, { loaded: () => undefined, unusable: () => undefined });
+  const keys = new ApiKeyStore(keysFile, { info: () => undefined, error: () => undefined });
   await keys.start();
-  const access = new RequestAccess({
+  const rateLimits = { verify: 0, settle: 0, lookup: 0 };
+  const access = new RequestAccess(
+    { access: { rateLimits }, trustProxy: 'off' },
+    { take: () => Promise.reject(new Error('not limited')) },
     keys,
-    limits: { verify: 0, settle: 0, lookup: 0 },
-    limiter: { take: () => Promise.reject(new Error('not limited')) },
-    addresses: { of: () => undefined },
-  });
+  );
   const request = Object.assign(new IncomingMessage(new Socket()), {
     headers: { 'x-api-key': key },
   });

@@ -25,7 +25,6 @@ import { AdminModule } from './operations/admin/admin.module.js';
 import { ADMIN_OPENAPI } from './operations/admin/admin.openapi.js';
 import { HealthModule } from './operations/health/health.module.js';
 import { HEALTH_OPENAPI } from './operations/health/health.openapi.js';
-import { SettlingHealthModule } from './operations/health/settling-health.module.js';
 import { MetricsModule } from './operations/metrics/metrics.module.js';
 import { ProcessesModule } from './operations/processes/processes.module.js';
 import { TracingModule } from './operations/tracing/tracing.module.js';
@@ -70,7 +69,7 @@ export class AppModule {
         DatabaseModule,
         // Guards run in this order: what there is, then who asks and how often.
         OpsModule,
-        ...(apiKeysFile === undefined ? [] : [ApiKeysModule.forRoot(apiKeysFile)]),
+        ...(apiKeysFile === undefined ? [] : [ApiKeysModule]),
         ...(isOpen(config.access) ? [] : [AccessModule.forRoot(config)]),
         ProcessesModule,
         HealthModule,
@@ -79,11 +78,10 @@ export class AppModule {
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
         ...(isApi || config.hasRole('history') ? [DiscoveryModule.forRoot(config)] : []),
-        ...(hasWebhooks ? [WebhooksModule.forRoot(config)] : []),
+        ...(hasWebhooks ? [given(WebhooksModule.forRoot(config), [ApiKeysModule])] : []),
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule.forRoot()] : []),
         ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
-        ...(config.settles ? [SettlingHealthModule] : []),
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [SellersModule.forRoot(config)] : []),
         ...(facilitator === undefined ? [] : [facilitator]),
@@ -106,6 +104,14 @@ export class AppModule {
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }
+}
+
+/** A module, and others that serve it and that it does not know. */
+function given(
+  module: DynamicModule,
+  served: NonNullable<DynamicModule['imports']>,
+): DynamicModule {
+  return { ...module, imports: [...(module.imports ?? []), ...served] };
 }
 
 /** The hub sells by the facilitator beside it, where there is one and no other is named. */

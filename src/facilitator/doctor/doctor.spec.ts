@@ -14,6 +14,7 @@ import {
   TOKEN_AT,
 } from '../../../test/builders/protocol/evm/token/token.js';
 import { TooBusyError } from '../../platform/concurrency/limited.js';
+import type { AppConfig } from '../../platform/config/app-config.js';
 import {
   type FetchAnswer,
   FetchError,
@@ -24,7 +25,6 @@ import { isValidSignatureCall } from '../../protocol/evm/calls.js';
 import type { CallOutcome } from '../../protocol/evm/chain-reader.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
-import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { SellerAnswer } from './answer.js';
 import { Doctor, type DoctorReport } from './doctor.js';
@@ -132,19 +132,32 @@ interface DoctorOptions {
   readonly answer?: SellerAnswer | FetchError;
   readonly view?: 'away' | 'silent' | ViewOptions;
   readonly reason?: Reason;
-  readonly rules?: ListingRules;
+  /** Tokens that a catalogue lists; without them there is no catalogue. */
+  readonly listed?: readonly string[];
 }
 
-function aDoctor({ answer = GOOD, view = {}, reason, rules }: DoctorOptions = {}) {
+const aConfig = (listed?: readonly string[]): AppConfig =>
+  ({
+    history: listed && { catalogue: { allow: new Set() } },
+    networks: [],
+    lanes: { batchSafeAssets: listed ?? [] },
+    admission: { minAmounts: new Map() },
+  }) as unknown as AppConfig;
+
+const refusing = (reason: Reason) => ({
+  verify: () => Promise.resolve({ isValid: false as const, reason }),
+});
+
+function aDoctor({ answer = GOOD, view = {}, reason, listed }: DoctorOptions = {}) {
   const asked: FetchRequest[] = [];
-  const doctor = new Doctor({
-    fetcher: {
+  const doctor = new Doctor(
+    {
       fetch: (wanted): Promise<FetchAnswer> => {
         asked.push(wanted);
         return answer instanceof FetchError ? Promise.reject(answer) : Promise.resolve(answer);
       },
     },
-    chains: {
+    {
       all: [{ chainId: 56 }],
       served: () => ({
         withView: (use) =>
@@ -153,9 +166,9 @@ function aDoctor({ answer = GOOD, view = {}, reason, rules }: DoctorOptions = {}
             : use(aView(view as ViewOptions) as never),
       }),
     },
-    judge: () => Promise.resolve(reason ?? 'invalid_exact_evm_insufficient_balance'),
-    rules,
-  });
+    refusing(reason ?? 'invalid_exact_evm_insufficient_balance'),
+    aConfig(listed),
+  );
   return { doctor, asked };
 }
 
@@ -247,11 +260,11 @@ describe('a check', () => {
           ),
         },
       });
-    const rules = { allow: new Set<string>(), isKnownAsset: () => true };
+    const known = [`eip155:56/${TOKEN_AT}`];
     const input = { type: 'http', method: 'GET' };
     const good = { info: { input }, schema: {} };
-    const faults = async (answer: SellerAnswer, given: ListingRules = rules) => {
-      const report = await aDoctor({ answer, rules: given }).doctor.examine(GET);
+    const faults = async (answer: SellerAnswer, listed: readonly string[] = known) => {
+      const report = await aDoctor({ answer, listed }).doctor.examine(GET);
       const found = report.findings.filter(({ severity }) => severity !== 'note');
       return [report.isSound, found.map(({ code, path }) => `${code} at ${path}`)];
     };
@@ -267,7 +280,7 @@ describe('a check', () => {
       false,
       ['info_not_of_schema at terms.extensions.bazaar.info.input.body'],
     ]);
-    expect(await faults(declared(good), { ...rules, isKnownAsset: () => false })).toEqual([
+    expect(await faults(declared(good), [])).toEqual([
       false,
       ['asset_not_known at terms.accepts[0].asset'],
     ]);
@@ -283,17 +296,17 @@ describe('a check', () => {
       };
     });
     let under = 0;
-    const doctor = new Doctor({
-      fetcher: {
+    const doctor = new Doctor(
+      {
         fetch: () => {
           under += 1;
           return gate;
         },
       },
-      chains: { all: [], served: () => undefined },
-      judge: () => Promise.resolve(undefined),
-      rules: undefined,
-    });
+      { all: [], served: () => undefined },
+      refusing('unexpected_verify_error'),
+      aConfig(),
+    );
     const six = Array.from({ length: 6 }, () => doctor.examine(GET));
     await expect(doctor.examine(GET)).rejects.toThrow(TooBusyError);
     expect(under).toBe(2);

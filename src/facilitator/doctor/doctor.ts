@@ -1,17 +1,22 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { formatUnits, getAddress } from 'viem';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { Limited } from '../../platform/concurrency/limited.js';
 import { within } from '../../platform/concurrency/timing.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { listingRulesOf } from '../../platform/config/listing-rules.js';
 import {
   FetchError,
   type FetchMethod,
   type FetchRequest,
-  type SafeFetch,
 } from '../../platform/fetch/safe-fetch.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
-import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
+import { VerifyService } from '../verify/verify.service.js';
 import type { Observed, SellerAnswer } from './answer.js';
 import { browserFindings, statusFindings } from './checks/answer-checks.js';
 import { listingFindings } from './checks/listing-checks.js';
@@ -19,7 +24,8 @@ import type { Offer } from './checks/offer.js';
 import { type OfferFacts, offerFindings } from './checks/offer-checks.js';
 import { readOffers } from './checks/read-offers.js';
 import { type JudgedOffer, termsFindings } from './checks/terms-checks.js';
-import { dryRun, type Judge } from './dry-run.js';
+import { DoctorFetch } from './doctor-fetch.js';
+import { dryRun } from './dry-run.js';
 import { about, type DoctorFinding, type Severity, shown } from './finding.js';
 import { readOfferFacts } from './offer-facts.js';
 import { readTerms, type Terms } from './terms.js';
@@ -60,15 +66,12 @@ export interface DoctorReport {
   readonly findings: readonly DoctorFinding[];
 }
 
-interface DoctorParts {
-  readonly fetcher: Pick<SafeFetch, 'fetch'>;
-  readonly chains: {
-    readonly all: readonly Pick<EvmChain, 'chainId'>[];
-    served(chainId: number): Pick<EvmChain, 'withView'> | undefined;
-  };
-  readonly judge: Judge;
-  /** Of the catalogue; `undefined` where there is none, and nothing is listed whatever is declared. */
-  readonly rules: ListingRules | undefined;
+type RulesConfig = Parameters<typeof listingRulesOf>[0];
+
+/** Chains that offers are compared with. */
+interface Chains {
+  readonly all: readonly Pick<EvmChain, 'chainId'>[];
+  served(chainId: number): Pick<EvmChain, 'withView'> | undefined;
 }
 
 /** Checks at once, and waiting for their turn. */
@@ -83,10 +86,16 @@ const FINDINGS_MAX = 60;
 const ORIGIN = 'https://buyer.invalid';
 
 /** Looks at a seller as a buyer would, and says what keeps buyers from paying. It pays nothing. */
+@Injectable()
 export class Doctor {
   readonly #places = new Limited(AT_ONCE, WAITING_MAX);
 
-  constructor(private readonly parts: DoctorParts) {}
+  constructor(
+    @Inject(DoctorFetch) private readonly fetcher: Pick<DoctorFetch, 'fetch'>,
+    @Inject(ChainRegistry) private readonly chains: Chains,
+    @Inject(VerifyService) private readonly verifier: Pick<VerifyService, 'verify'>,
+    @Inject(AppConfig) private readonly config: RulesConfig,
+  ) {}
 
   /** @throws TooBusyError when too many checks are waiting already. */
   examine(examined: Examined): Promise<DoctorReport> {
@@ -117,7 +126,7 @@ export class Doctor {
     const signal = AbortSignal.timeout(FETCH_MS);
     const headers = { accept: 'application/json, */*;q=0.5', origin: ORIGIN };
     const ask = (more: Partial<FetchRequest>): Promise<SellerAnswer> =>
-      this.parts.fetcher.fetch({ url, method, headers, body: undefined, ...more }, signal);
+      this.fetcher.fetch({ url, method, headers, body: undefined, ...more }, signal);
     try {
       const typed = { ...headers, 'content-type': 'application/json' };
       const answer = await ask(body === undefined ? {} : { body, headers: typed });
@@ -139,7 +148,7 @@ export class Doctor {
   }
 
   async #judgeTerms(terms: Terms): Promise<Pick<DoctorReport, 'offers' | 'findings'>> {
-    const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);
+    const chainIds = this.chains.all.map(({ chainId }) => chainId);
     const { offers, findings } = readOffers(terms, chainIds);
     const until = performance.now() + CHAIN_MS;
     const judged: JudgedOffer[] = [];
@@ -154,8 +163,11 @@ export class Doctor {
       } else found.push(notCompared(offer));
     }
     const all = [...findings, ...found, ...termsFindings(terms, judged)];
-    const { rules } = this.parts;
-    const listing = rules === undefined ? [] : listingFindings(terms, rules);
+    // Without a catalogue nothing is listed, whatever is declared.
+    const listing =
+      this.config.history?.catalogue === undefined
+        ? []
+        : listingFindings(terms, listingRulesOf(this.config));
     // What keeps buyers from paying is worse than what keeps them from finding.
     all.push(...listing.filter(({ path }) => all.every((one) => one.path !== path)));
     const tokens = new Map(judged.map(({ offer, facts }) => [offer, facts.token] as const));
@@ -166,7 +178,7 @@ export class Doctor {
   async #judgeOffer(
     offer: Offer,
   ): Promise<{ facts: OfferFacts; findings: readonly DoctorFinding[] } | undefined> {
-    const chain = this.parts.chains.served(offer.chainId);
+    const chain = this.chains.served(offer.chainId);
     const signer = newTrialSigner();
     try {
       const facts = await chain?.withView((view) => readOfferFacts(view, offer, signer));
@@ -176,12 +188,21 @@ export class Doctor {
       if (findings.some(({ severity }) => severity === 'error')) return { facts, findings };
       const { contracts } = facts;
       const now = Math.floor(Date.now() / 1000);
-      const refused = await dryRun(offer, this.parts.judge, { signer, contracts, now });
+      const refused = await dryRun(offer, (payment) => this.#judge(payment), {
+        signer,
+        contracts,
+        now,
+      });
       return { facts, findings: refused === undefined ? findings : [...findings, refused] };
     } catch (error) {
       if (error instanceof ChainUnavailableError) return undefined;
       throw error;
     }
+  }
+
+  async #judge(payment: Payment): Promise<Reason | undefined> {
+    const outcome = await this.verifier.verify(payment, '');
+    return outcome.isValid ? undefined : outcome.reason;
   }
 }
 

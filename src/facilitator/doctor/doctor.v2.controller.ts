@@ -15,10 +15,11 @@ import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
-import { limitHeaders, RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import { limitHeaders } from '../../platform/rate-limit/rate-limiter.js';
 import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { LookUpErrorFilter } from '../status/look-up-error.filter.js';
 import { Doctor } from './doctor.js';
+import { DoctorLimiter } from './doctor-fetch.js';
 import { readDoctorRequest } from './doctor-request.js';
 
 const MINUTE_SECONDS = 60;
@@ -33,7 +34,7 @@ export class DoctorV2Controller {
   constructor(
     private readonly doctor: Doctor,
     private readonly bodies: JsonBodyReader,
-    private readonly limiter: RateLimiter,
+    private readonly limiter: DoctorLimiter,
     private readonly config: AppConfig,
   ) {}
 

@@ -30,8 +30,8 @@ describe('ApiKeyStore', () => {
     symlinkSync('..data/keys.json', join(folder, 'keys.json'));
     events = [];
     store = new ApiKeyStore(join(folder, 'keys.json'), {
-      loaded: (count) => events.push(`loaded ${count}`),
-      unusable: ({ message }) => events.push(message),
+      info: ({ keys }: { keys: number }) => events.push(`loaded ${keys}`),
+      error: ({ reason }: { reason: string }) => events.push(reason),
     });
     await store.start();
     store.stop();
@@ -130,8 +130,8 @@ describe('ApiKeyStore', () => {
     mount('..2', 'keys');
     await expect(
       new ApiKeyStore(join(folder, 'keys.json'), {
-        loaded: () => undefined,
-        unusable: () => undefined,
+        info: () => undefined,
+        error: () => undefined,
       }).start(),
     ).rejects.toThrow('API_KEYS_FILE: the file is not JSON');
   });

@@ -1,15 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { PinoLogger } from 'nestjs-pino';
 import type { Address } from 'viem';
 import type { PayeeAccess } from '../../platform/http/payee-access.js';
 import { type ApiKey, ApiKeyFileError, hashApiKey, parseApiKeys } from './api-key.js';
-
-/** Told when the keys in use change, or cannot be changed. */
-interface ApiKeyObserver {
-  loaded(count: number): void;
-  /** The file cannot be used; the keys read before stay in use. */
-  unusable(error: Error): void;
-}
 
 /** What an operator wants to know of the keys. */
 export interface ApiKeyStatus {
@@ -46,7 +40,7 @@ export class ApiKeyStore implements PayeeAccess {
 
   constructor(
     private readonly file: string,
-    private readonly observer: ApiKeyObserver,
+    private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
   ) {}
 
   /** @throws ApiKeyFileError when the file cannot be used: nobody would be let in, or everybody. */
@@ -90,7 +84,10 @@ export class ApiKeyStore implements PayeeAccess {
       if (!(error instanceof ApiKeyFileError)) throw error;
       if (error.message === this.#problem) return;
       this.#problem = error.message;
-      this.observer.unusable(error);
+      this.logger.error(
+        { reason: error.message },
+        'API keys not read; the former ones stay in use',
+      );
     }
   }
 
@@ -108,7 +105,7 @@ export class ApiKeyStore implements PayeeAccess {
     this.#operators = operatorsOf(records);
     this.#text = text;
     this.#loadedAt = Date.now();
-    this.observer.loaded(this.#keys.size);
+    this.logger.info({ keys: this.#keys.size }, 'API keys read');
   }
 
   async #read(): Promise<string> {

@@ -1,5 +1,6 @@
-import { type DynamicModule, Global, Module, type OnModuleDestroy } from '@nestjs/common';
+import { Module, type OnModuleDestroy } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { PayeeAccess } from '../../platform/http/payee-access.js';
 import {
   HealthIndicators,
@@ -8,8 +9,21 @@ import {
 import { ApiKeyStore } from './api-key-store.js';
 
 /** Imported only where `API_KEYS_FILE` is set. */
-@Global()
-@Module({})
+@Module({
+  providers: [
+    {
+      provide: ApiKeyStore,
+      inject: [AppConfig, PinoLogger],
+      useFactory: async ({ access }: AppConfig, logger: PinoLogger): Promise<ApiKeyStore> => {
+        const store = new ApiKeyStore(access.apiKeysFile ?? '', logger);
+        await store.start();
+        return store;
+      },
+    },
+    { provide: PayeeAccess, useExisting: ApiKeyStore },
+  ],
+  exports: [ApiKeyStore, PayeeAccess],
+})
 export class ApiKeysModule implements OnModuleDestroy {
   constructor(
     private readonly keys: ApiKeyStore,
@@ -24,32 +38,6 @@ export class ApiKeysModule implements OnModuleDestroy {
         return Promise.resolve({ isUp: true, facts: code === undefined ? {} : { code } });
       },
     });
-  }
-
-  static forRoot(file: string): DynamicModule {
-    return {
-      module: ApiKeysModule,
-      providers: [
-        {
-          provide: ApiKeyStore,
-          inject: [PinoLogger],
-          useFactory: async (logger: PinoLogger): Promise<ApiKeyStore> => {
-            const store = new ApiKeyStore(file, {
-              loaded: (count) => {
-                logger.info({ keys: count }, 'API keys read');
-              },
-              unusable: ({ message }) => {
-                logger.error({ reason: message }, 'API keys not read; the former ones stay in use');
-              },
-            });
-            await store.start();
-            return store;
-          },
-        },
-        { provide: PayeeAccess, useExisting: ApiKeyStore },
-      ],
-      exports: [ApiKeyStore, PayeeAccess],
-    };
   }
 
   onModuleDestroy(): void {

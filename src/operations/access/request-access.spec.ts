@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import type { Scope } from '../../platform/config/access-settings.js';
+import type { AccessConfig, Scope } from '../../platform/config/access-settings.js';
 import type { AccessDecision, AccessRule } from '../../platform/http/access.js';
 import type { Rate, RateVerdict } from '../../platform/rate-limit/rate-limiter.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { RequestAccess, type RequestAccessParts } from './request-access.js';
+import type { ApiKeyStore } from './api-key-store.js';
+import { RequestAccess } from './request-access.js';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="x402", ApiKey realm="x402"' };
 const LET_IN: AccessDecision = { refusal: undefined, caller: undefined, headers: {} };
@@ -18,7 +19,7 @@ const SCOPES_OF: Readonly<Record<string, readonly Scope[]>> = {
 };
 const PAYEES: ReadonlySet<Address> = new Set([`0x${'c3'.repeat(20)}` as const]);
 /** A key here is the id of its owner. */
-const keys: RequestAccessParts['keys'] = {
+const keys: Pick<ApiKeyStore, 'find'> = {
   find: (id) => {
     const scopes = SCOPES_OF[id];
     return scopes && { id, scopes: new Set(scopes), payees: PAYEES };
@@ -35,23 +36,24 @@ const VERDICT: RateVerdict = {
 const SAID = { 'RateLimit-Limit': 5, 'RateLimit-Remaining': 4, 'RateLimit-Reset': 1 };
 
 function access(
-  more: Partial<RequestAccessParts>,
+  more: { readonly keys?: undefined; readonly limits?: AccessConfig['rateLimits'] },
   verdict: RateVerdict | Error = VERDICT,
 ): { readonly taken: [string, Rate][]; readonly access: RequestAccess } {
   const taken: [string, Rate][] = [];
-  const limiter: RequestAccessParts['limiter'] = {
-    take: (caller, rate) => {
+  const limiter = {
+    take: (caller: string, rate: Rate) => {
       taken.push([caller, rate]);
       return verdict instanceof Error ? Promise.reject(verdict) : Promise.resolve(verdict);
     },
   };
-  const limits = { verify: 0, settle: 0, lookup: 0 };
-  const addresses = { of: () => '2001:db8:1:2::9' };
-  return { taken, access: new RequestAccess({ keys, limits, limiter, addresses, ...more }) };
+  const { limits: rateLimits = { verify: 0, settle: 0, lookup: 0 } } = more;
+  const known = 'keys' in more ? undefined : keys;
+  const config = { access: { rateLimits }, trustProxy: 'off' };
+  return { taken, access: new RequestAccess(config, limiter, known) };
 }
 
 const requestWith = (headers: Readonly<Record<string, string>>): IncomingMessage =>
-  ({ headers }) as unknown as IncomingMessage;
+  ({ headers, socket: { remoteAddress: '2001:db8:1:2::9' } }) as unknown as IncomingMessage;
 const ruleOf = (scope?: Scope, bucket?: AccessRule['bucket']): AccessRule => ({ scope, bucket });
 
 describe('who may ask', () => {

@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type {
-  AccessConfig,
-  RateLimitBucket,
-  Scope,
-} from '../../platform/config/access-settings.js';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import type { RateLimitBucket, Scope } from '../../platform/config/access-settings.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import {
   type AccessDecision,
   type AccessPolicy,
@@ -11,18 +9,25 @@ import {
   type AnswerHeaders,
   CHALLENGE,
 } from '../../platform/http/access.js';
-import type { ClientAddresses } from '../../platform/http/client-address.js';
+import { ClientAddresses } from '../../platform/http/client-address.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
-import { limitHeaders, type RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import { limitHeaders, RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
+import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import type { ApiKeyStore } from './api-key-store.js';
+import { ApiKeyStore } from './api-key-store.js';
 
-export interface RequestAccessParts {
-  /** `undefined` where no key is asked for. */
-  readonly keys: Pick<ApiKeyStore, 'find'> | undefined;
-  readonly limits: AccessConfig['rateLimits'];
-  readonly limiter: Pick<RateLimiter, 'take'>;
-  readonly addresses: Pick<ClientAddresses, 'of'>;
+interface RequestConfig {
+  readonly access: Pick<AppConfig['access'], 'rateLimits'>;
+  readonly trustProxy: AppConfig['trustProxy'];
+}
+
+/** What requests of the facilitator are counted by. */
+@Injectable()
+export class AccessLimiter extends RateLimiter {
+  constructor(@Inject(LEDGER_REDIS) redis: SharedRedis) {
+    super(redis, 'facilitator');
+  }
 }
 
 const NO_HEADERS: AnswerHeaders = {};
@@ -31,14 +36,26 @@ const NO_HEADERS: AnswerHeaders = {};
  * Who may ask, then how often. A request without a good key costs a hash and is not counted; Redis is
  * asked only where the route has a limit.
  */
+@Injectable()
 export class RequestAccess implements AccessPolicy {
-  constructor(private readonly parts: RequestAccessParts) {}
+  readonly #limits: AppConfig['access']['rateLimits'];
+  readonly #addresses: ClientAddresses;
+
+  /** @param keys - absent where no key is asked for. */
+  constructor(
+    @Inject(AppConfig) { access, trustProxy }: RequestConfig,
+    @Inject(AccessLimiter) private readonly limiter: Pick<RateLimiter, 'take'>,
+    @Optional() @Inject(ApiKeyStore) private readonly keys?: Pick<ApiKeyStore, 'find'>,
+  ) {
+    this.#limits = access.rateLimits;
+    this.#addresses = new ClientAddresses(trustProxy);
+  }
 
   decide(
     request: IncomingMessage,
     { scope, bucket }: AccessRule,
   ): AccessDecision | Promise<AccessDecision> {
-    const { keys, limits } = this.parts;
+    const { keys } = this;
     const presented = keys === undefined ? undefined : presentedKey(request, scope);
     const key = presented === undefined ? undefined : keys?.find(presented);
     // Without a scope too: the limit counts by key.
@@ -54,7 +71,7 @@ export class RequestAccess implements AccessPolicy {
     const isOperator = key?.scopes.has('admin') === true || undefined;
     const maySimulate = key?.scopes.has('simulate') === true || undefined;
     const known = { payees, isOperator, maySimulate };
-    return bucket === undefined || limits[bucket] === 0
+    return bucket === undefined || this.#limits[bucket] === 0
       ? { refusal: undefined, caller, ...known, headers: NO_HEADERS }
       : this.#count(request, bucket, caller).then((counted) => ({ ...counted, ...known }));
   }
@@ -64,13 +81,12 @@ export class RequestAccess implements AccessPolicy {
     bucket: RateLimitBucket,
     caller: string | undefined,
   ): Promise<AccessDecision> {
-    const { limits, limiter, addresses } = this.parts;
-    const limit = limits[bucket];
+    const limit = this.#limits[bucket];
     const name =
-      caller === undefined ? `ip:${addressGroup(addresses.of(request))}` : `key:${caller}`;
+      caller === undefined ? `ip:${addressGroup(this.#addresses.of(request))}` : `key:${caller}`;
     try {
       const rate = { requests: limit, seconds: 1, burst: limit };
-      const verdict = await limiter.take(`${bucket}:${name}`, rate);
+      const verdict = await this.limiter.take(`${bucket}:${name}`, rate);
       const headers = limitHeaders(verdict);
       return verdict.isAllowed
         ? { refusal: undefined, caller, headers }

@@ -1,13 +1,16 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { formatEther } from 'viem';
-import { type StatusService } from '../../facilitator/status/status.service.js';
-import { type ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { StatusService } from '../../facilitator/status/status.service.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { VERSION } from '../../platform/config/version.js';
 import {
   isSettlementId,
   isTransactionHash,
   readAddress,
 } from '../../protocol/payment/wire-values.js';
-import { type ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import {
   LANE_SILENT_MS,
   type LaneQueries,
@@ -15,7 +18,7 @@ import {
   type PublishedStatus,
   type SwitchedBy,
 } from '../../settlement/ledger/queries/lane-queries.js';
-import { type LaneSwitches } from '../../settlement/ledger/queries/lane-switches.js';
+import { LaneSwitches } from '../../settlement/ledger/queries/lane-switches.js';
 import type {
   Settlement,
   SettlementQueries,
@@ -26,7 +29,7 @@ import {
 } from '../../settlement/ledger/queries/settlement-status.js';
 import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
-import { type ApiKeyStatus, type ApiKeyStore } from '../access/api-key-store.js';
+import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
 
 /** A lane that nobody has held for this long belongs to a key that is not ours any more. */
 const FORGOTTEN_MS = 24 * 3_600_000;
@@ -50,7 +53,7 @@ export interface LaneAttemptView extends AttemptView {
 }
 
 /** What of the history there is to be asked for. */
-export interface HistoryFacts {
+interface HistoryFacts {
   readonly enabled: boolean;
   readonly webhooks: boolean;
   /** Whether the books are held against the chains every day. */
@@ -106,28 +109,26 @@ interface Overview {
   readonly networks: readonly NetworkView[];
 }
 
-/** What operators see and may change. */
-export interface AdminParts {
-  readonly chains: ChainRegistry;
-  readonly laneQueries: LaneQueries;
-  readonly settlementQueries: SettlementQueries;
-  readonly switches: LaneSwitches;
-  readonly processes: ProcessRegistry;
-  readonly status: StatusService;
-  readonly apiKeys: ApiKeyStore;
-  readonly history: HistoryFacts;
-}
-
 /** What a person on call wants to see and may do. */
+@Injectable()
 export class AdminService {
-  constructor(private readonly parts: AdminParts) {}
+  constructor(
+    private readonly chains: ChainRegistry,
+    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
+    @Inject(SETTLEMENT_QUERIES) private readonly settlementQueries: SettlementQueries,
+    private readonly switches: LaneSwitches,
+    private readonly processes: ProcessRegistry,
+    private readonly status: StatusService,
+    private readonly apiKeys: ApiKeyStore,
+    private readonly config: AppConfig,
+  ) {}
 
   /** @throws RedisUnavailableError */
   async overview(): Promise<Overview> {
     const at = Date.now();
-    const [processes, lanes] = await Promise.all([this.parts.processes.live(), this.#lanes(at)]);
+    const [processes, lanes] = await Promise.all([this.processes.live(), this.#lanes(at)]);
     const networks = await Promise.all(
-      this.parts.chains.all.map(async (chain): Promise<NetworkView> => {
+      this.chains.all.map(async (chain): Promise<NetworkView> => {
         const head = chain.bestHead?.head;
         return {
           network: chain.config.network,
@@ -144,9 +145,9 @@ export class AdminService {
     return {
       version: VERSION,
       at,
-      apiKeys: this.parts.apiKeys.status,
+      apiKeys: this.apiKeys.status,
       networks,
-      history: this.parts.history,
+      history: historyFactsOf(this.config),
       processes: processes.map(({ processId, roles, version }) => ({
         process: processId,
         roles,
@@ -163,19 +164,19 @@ export class AdminService {
    */
   async settlements(search: string): Promise<readonly SettlementStatus[]> {
     if (isTransactionHash(search)) {
-      return this.parts.status.byTransaction(search.toLowerCase() as `0x${string}`);
+      return this.status.byTransaction(search.toLowerCase() as `0x${string}`);
     }
     if (isSettlementId(search)) {
-      const status = await this.parts.status.byId(search);
+      const status = await this.status.byId(search);
       return status === undefined ? [] : [status];
     }
     const payer = readAddress(search);
     if (search !== '' && payer === undefined) return [];
     const found = await Promise.all(
-      this.parts.chains.all.map(({ chainId }): Promise<readonly Settlement[]> =>
+      this.chains.all.map(({ chainId }): Promise<readonly Settlement[]> =>
         payer === undefined
-          ? this.parts.settlementQueries.newest(chainId, SETTLEMENTS_SHOWN)
-          : this.parts.settlementQueries.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
+          ? this.settlementQueries.newest(chainId, SETTLEMENTS_SHOWN)
+          : this.settlementQueries.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
       ),
     );
     return found
@@ -192,10 +193,10 @@ export class AdminService {
    */
   async attemptsOf(chainId: number, settlementId: string): Promise<readonly LaneAttemptView[]> {
     const now = Date.now();
-    const lanes = (await this.parts.laneQueries.all()).filter((one) => one.chainId === chainId);
+    const lanes = (await this.laneQueries.all()).filter((one) => one.chainId === chainId);
     const found = await Promise.all(
       lanes.map(async ({ lane }) => {
-        const attempts = await this.parts.laneQueries.attempts(chainId, lane);
+        const attempts = await this.laneQueries.attempts(chainId, lane);
         return attempts
           .filter(({ settlementIds }) => settlementIds.includes(settlementId))
           .map((attempt): LaneAttemptView => ({ lane, ...viewOf(attempt, now) }));
@@ -216,18 +217,17 @@ export class AdminService {
   ): Promise<LaneView | undefined> {
     const known = (await this.#lanes(Date.now())).find((one) => one.lane === lane);
     if (known === undefined) return undefined;
-    const { switches } = this.parts;
     const switched = { at: Date.now(), by };
-    if (isOn) await switches.set(which, lane, known.chainId, switched);
-    else await switches.clear(which, lane, known.chainId, switched);
+    if (isOn) await this.switches.set(which, lane, known.chainId, switched);
+    else await this.switches.clear(which, lane, known.chainId, switched);
     return (await this.#lanes(Date.now())).find((one) => one.lane === lane);
   }
 
   async #lanes(now: number): Promise<readonly LaneView[]> {
     const [lanes, pauses, retirements] = await Promise.all([
-      this.parts.laneQueries.all(),
-      this.parts.laneQueries.switched('paused'),
-      this.parts.laneQueries.switched('retiring'),
+      this.laneQueries.all(),
+      this.laneQueries.switched('paused'),
+      this.laneQueries.switched('retiring'),
     ]);
     const known = lanes
       .filter(({ silentMs }) => silentMs < FORGOTTEN_MS)
@@ -235,7 +235,7 @@ export class AdminService {
     return Promise.all(
       known.map(async (status): Promise<LaneView> => {
         const { balanceWei, processId, ...rest } = status;
-        const attempts = await this.parts.laneQueries.attempts(status.chainId, status.lane);
+        const attempts = await this.laneQueries.attempts(status.chainId, status.lane);
         const paused = pauses.get(status.lane) ?? null;
         return {
           ...rest,
@@ -251,10 +251,20 @@ export class AdminService {
   }
 
   async #queue(chainId: number): Promise<QueueView> {
-    const [queue] = await this.parts.laneQueries.queues([chainId]);
+    const [queue] = await this.laneQueries.queues([chainId]);
     const { depth = 0, oldestMs = 0, live = 0 } = queue ?? {};
     return { queued: depth, oldestQueuedMs: oldestMs, unfinished: live };
   }
+}
+
+/** As this process is set: those that archive and reconcile have the same settings, or say so in their health. */
+function historyFactsOf({ history, webhooks }: AppConfig): HistoryFacts {
+  return {
+    enabled: history !== undefined,
+    webhooks: webhooks !== undefined,
+    reconciles: history?.reconcilesAt !== undefined,
+    catalogue: history?.catalogue !== undefined,
+  };
 }
 
 /** A pause counts from the moment it is written, not from the lane's next report. */

@@ -33,14 +33,14 @@ function lives(trouble?: Error): SettlementLives {
       return trouble === undefined ? Promise.resolve(undefined) : Promise.reject(trouble);
     },
   };
-  return new SettlementLives({
-    chains: { all: [{ chainId: 97 }, { chainId: 56 }] } as unknown as ChainRegistry,
-    settlementQueries: queries as SettlementQueries,
-    lanes: {
+  return new SettlementLives(
+    { all: [{ chainId: 97 }, { chainId: 56 }] } as unknown as ChainRegistry,
+    queries,
+    {
       attemptsOf: (chainId, id) => Promise.resolve(chainId === 56 && id === 'a' ? [ATTEMPT] : []),
     },
-    pasts: new SettlementPasts(undefined, () => 0),
-  });
+    new SettlementPasts(undefined, () => 0),
+  );
 }
 
 describe('the life of a settlement', () => {

@@ -1,8 +1,10 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { historyUnavailable } from '../../history/operators/operator-answers.js';
-import type { SettlementPast, SettlementPasts } from '../../history/operators/settlement-past.js';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { type SettlementPast, SettlementPasts } from '../../history/operators/settlement-past.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ArchiveUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
@@ -10,7 +12,7 @@ import {
   statusOf,
 } from '../../settlement/ledger/queries/settlement-status.js';
 import type { Sale } from '../../settlement/model/settlement.js';
-import type { AdminService, LaneAttemptView } from './admin.service.js';
+import { AdminService, type LaneAttemptView } from './admin.service.js';
 
 /** To whom it was sold. Keys are known here by their hashes alone, and told of as there or not. */
 interface SaleView {
@@ -33,33 +35,31 @@ interface SettlementLife {
   readonly history: SettlementPast;
 }
 
-export interface LifeParts {
-  readonly chains: ChainRegistry;
-  readonly settlementQueries: SettlementQueries;
-  readonly lanes: Pick<AdminService, 'attemptsOf'>;
-  readonly pasts: SettlementPasts;
-}
-
 /** The life of a settlement, from wherever it is kept. */
+@Injectable()
 export class SettlementLives {
-  constructor(private readonly parts: LifeParts) {}
+  constructor(
+    @Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'all'>,
+    @Inject(SETTLEMENT_QUERIES) private readonly settlementQueries: Pick<SettlementQueries, 'byId'>,
+    @Inject(AdminService) private readonly lanes: Pick<AdminService, 'attemptsOf'>,
+    @Inject(SettlementPasts) private readonly pasts: Pick<SettlementPasts, 'of'>,
+  ) {}
 
   /**
    * @throws RedisUnavailableError; CodedError `history_unavailable` where the ledger does not know it and the
    *   archive cannot be asked.
    */
   async of(id: string): Promise<SettlementLife | undefined> {
-    const { chains, settlementQueries, lanes, pasts } = this.parts;
-    const chainIds = chains.all.map(({ chainId }) => chainId);
+    const chainIds = this.chains.all.map(({ chainId }) => chainId);
     const [known] = await onAnyChain(chainIds, (chainId) =>
-      settlementQueries.byId(chainId, id),
+      this.settlementQueries.byId(chainId, id),
     ).catch(unlessAway);
     if (known === undefined) return undefined;
     const { chainId, found } = known;
     const { view, details } = found;
     const [attempts, history] = await Promise.all([
-      lanes.attemptsOf(chainId, id),
-      pasts.of({
+      this.lanes.attemptsOf(chainId, id),
+      this.pasts.of({
         id,
         chainId,
         claimedAt: details?.times.claimed,

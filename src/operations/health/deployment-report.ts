@@ -1,6 +1,8 @@
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { Shared } from '../../platform/concurrency/shared.js';
-import type { AppConfig } from '../../platform/config/app-config.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries, QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
 import { type LaneHealth, laneHealths } from './lane-health.js';
 import { type NetworkHealth, networkHealth } from './network-health.js';
@@ -13,13 +15,14 @@ const QUEUE_KEPT_MS = 1000;
  * The state of the whole deployment as this process knows it: from the ledger, where every lane reports
  * itself, and from what the RPC endpoints have shown already. Nothing here asks an RPC endpoint.
  */
+@Injectable()
 export class DeploymentReport {
   readonly #queues: Shared<readonly QueueStatus[]>;
 
   constructor(
     private readonly chains: ChainRegistry,
-    private readonly laneQueries: LaneQueries,
-    private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
+    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {
     const chainIds = chains.all.map(({ chainId }) => chainId);
     this.#queues = new Shared(() => laneQueries.queues(chainIds), QUEUE_KEPT_MS);

@@ -1,27 +1,12 @@
-import { Global, Module, type OnModuleInit } from '@nestjs/common';
-import { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { AppConfig } from '../../platform/config/app-config.js';
+import { Module, type OnModuleInit } from '@nestjs/common';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../../platform/observability/health-indicators.js';
-import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { DeploymentReport } from './deployment-report.js';
 
 /** Indicators of the roles that settle: networks, lanes and queue of the whole deployment. */
-@Global()
-@Module({
-  providers: [
-    {
-      provide: DeploymentReport,
-      inject: [ChainRegistry, LANE_QUERIES, AppConfig],
-      useFactory: (chains: ChainRegistry, laneQueries: LaneQueries, config: AppConfig) =>
-        new DeploymentReport(chains, laneQueries, config),
-    },
-  ],
-  exports: [DeploymentReport],
-})
+@Module({ providers: [DeploymentReport], exports: [DeploymentReport] })
 export class SettlingHealthModule implements OnModuleInit {
   constructor(
     private readonly indicators: HealthIndicators,

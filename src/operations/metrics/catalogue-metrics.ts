@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from 'prom-client';
-import type { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge, Registry } from 'prom-client';
+import { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
 import { within } from '../../platform/concurrency/timing.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { Sampler } from './scrape.service.js';
@@ -8,6 +9,7 @@ import type { Sampler } from './scrape.service.js';
 const PATIENCE_MS = 2000;
 
 /** Gauges of the catalogue; all but the lag are the same from every process that learns. */
+@Injectable()
 export class CatalogueGauges implements Sampler {
   readonly #entries: Gauge<'network'>;
   readonly #denials: Gauge<'kind'>;
@@ -15,7 +17,7 @@ export class CatalogueGauges implements Sampler {
 
   constructor(
     registry: Registry,
-    private readonly figures: Pick<CatalogueFigures, 'counts' | 'lags'>,
+    @Inject(CatalogueFigures) private readonly figures: Pick<CatalogueFigures, 'counts' | 'lags'>,
   ) {
     const registers = [registry];
     this.#entries = new Gauge({

@@ -1,8 +1,9 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge, Registry } from 'prom-client';
 import { ABILITIES } from '../../platform/chain/refusals.js';
-import type { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { TreasuryStatus } from '../../settlement/model/refill.js';
-import type { DeploymentReport } from '../health/deployment-report.js';
+import { DeploymentReport } from '../health/deployment-report.js';
 import type { LaneHealth } from '../health/lane-health.js';
 import type { NetworkHealth } from '../health/network-health.js';
 import type { QueueHealth } from '../health/queue-health.js';
@@ -13,6 +14,7 @@ const WEI_PER_COIN = 1e18;
  * Gauges of the whole deployment, from the reports that health answers with: every process shows the
  * same, so a query takes their maximum. What could not be read is absent, not zero.
  */
+@Injectable()
 export class DeploymentMetrics {
   readonly #gauges: readonly Gauge[];
   readonly #showNetwork: (network: NetworkHealth) => void;
@@ -22,8 +24,9 @@ export class DeploymentMetrics {
 
   constructor(
     registry: Registry,
+    @Inject(DeploymentReport)
     private readonly deployment: Pick<DeploymentReport, 'networks' | 'lanes' | 'queues'>,
-    private readonly processes: Pick<ProcessRegistry, 'live'>,
+    @Inject(ProcessRegistry) private readonly processes: Pick<ProcessRegistry, 'live'>,
   ) {
     const gauges: Gauge[] = [];
     const gauge: GaugeMaker = (name, help, labelNames) => {

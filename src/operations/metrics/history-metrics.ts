@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
-import type { HistoryHealth } from '../../history/history-health.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { HistoryHealth } from '../../history/history-health.js';
 import type { HistoryObserver } from '../../history/history-observer.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { Sampler } from './scrape.service.js';
@@ -70,6 +71,7 @@ export function historyMetrics(registry: Registry): HistoryObserver {
 }
 
 /** Gauges of what waits to be archived, the same from every process that uses the ledger. */
+@Injectable()
 export class HistoryGauges implements Sampler {
   readonly #waiting: Gauge<'network'>;
   readonly #lag: Gauge<'network'>;
@@ -77,7 +79,7 @@ export class HistoryGauges implements Sampler {
 
   constructor(
     registry: Registry,
-    private readonly health: Pick<HistoryHealth, 'state'>,
+    @Inject(HistoryHealth) private readonly health: Pick<HistoryHealth, 'state'>,
   ) {
     const registers = [registry];
     this.#waiting = new Gauge({

@@ -1,11 +1,13 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
-import type { HubHealth } from '../../hub/hub-health.service.js';
-import type { HubOperation, HubStats, SaleStep } from '../../hub/hub-stats.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { HubHealth } from '../../hub/hub-health.service.js';
+import { type HubOperation, HubStats, type SaleStep } from '../../hub/hub-stats.js';
 
 const OPERATIONS: readonly HubOperation[] = ['upload', 'download', 'remove'];
 const SALES: readonly SaleStep[] = ['offered', 'sold', 'failed', 'pending'];
 
 /** Series of the file hub, as this process serves it. */
+@Injectable()
 export class HubMetrics {
   readonly #operations: Counter<'operation'>;
   readonly #bytes: Counter<'operation'>;
@@ -17,8 +19,9 @@ export class HubMetrics {
 
   constructor(
     registry: Registry,
+    @Inject(HubStats)
     private readonly stats: Pick<HubStats, 'of' | 'sales' | 'damaged' | 'freedBytes'>,
-    private readonly health: Pick<HubHealth, 'trouble' | 'freeBytes'>,
+    @Inject(HubHealth) private readonly health: Pick<HubHealth, 'trouble' | 'freeBytes'>,
   ) {
     const registers = [registry];
     this.#operations = new Counter({

@@ -2,30 +2,21 @@ import { type DynamicModule, Global, Module, type Provider } from '@nestjs/commo
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
 import { learnsListings } from '../../discovery/learning/learning.module.js';
-import { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
-import { HistoryHealth } from '../../history/history-health.js';
 import { HistoryObserver } from '../../history/history-observer.js';
-import { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
-import { WebhookHealth } from '../../history/webhooks/webhook-health.js';
 import { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
-import { HubHealth } from '../../hub/hub-health.service.js';
-import { HubStats } from '../../hub/hub-stats.js';
 import { RpcObserver } from '../../platform/chain/rpc/rpc-observer.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import { reconcilesDaily } from '../../platform/config/reconcile-config.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
 import { ResponseObserver } from '../../platform/observability/response-observer.js';
-import { RedisWatch } from '../../platform/redis/redis-watch.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { LaneObserver } from '../../settlement/lanes/lane-observer.js';
 import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
-import { WalletHealth } from '../../wallet/wallet-health.js';
 import { WalletObserver } from '../../wallet/wallet-observer.js';
-import { DeploymentReport } from '../health/deployment-report.js';
+import { SettlingHealthModule } from '../health/settling-health.module.js';
 import { TRACED_PAYMENTS } from '../tracing/traced-payments.js';
 import { AssetLabels } from './asset-labels.js';
 import { CatalogueGauges } from './catalogue-metrics.js';
@@ -43,45 +34,6 @@ import { rpcMetrics } from './rpc-metrics.js';
 import { type Sampler, ScrapeService } from './scrape.service.js';
 import { WalletGauges, walletMetrics } from './wallet-metrics.js';
 import { WebhookGauges, webhookMetrics } from './webhook-metrics.js';
-
-const REDIS_METRICS: Provider = {
-  provide: RedisMetrics,
-  inject: [Registry, RedisWatch],
-  useFactory: (registry: Registry, watch: RedisWatch) => new RedisMetrics(registry, watch),
-};
-
-const HISTORY_GAUGES: Provider = {
-  provide: HistoryGauges,
-  inject: [Registry, HistoryHealth],
-  useFactory: (registry: Registry, health: HistoryHealth) => new HistoryGauges(registry, health),
-};
-
-const WEBHOOK_GAUGES: Provider = {
-  provide: WebhookGauges,
-  inject: [Registry, WebhookHealth],
-  useFactory: (registry: Registry, health: WebhookHealth) => new WebhookGauges(registry, health),
-};
-
-const CATALOGUE_GAUGES: Provider = {
-  provide: CatalogueGauges,
-  inject: [Registry, CatalogueFigures],
-  useFactory: (registry: Registry, figures: CatalogueFigures) =>
-    new CatalogueGauges(registry, figures),
-};
-
-const RECONCILIATION_GAUGES: Provider = {
-  provide: ReconciliationGauges,
-  inject: [Registry, ReconciliationHealth],
-  useFactory: (registry: Registry, health: ReconciliationHealth) =>
-    new ReconciliationGauges(registry, health),
-};
-
-const HUB_METRICS: Provider = {
-  provide: HubMetrics,
-  inject: [Registry, HubStats, HubHealth],
-  useFactory: (registry: Registry, stats: HubStats, health: HubHealth) =>
-    new HubMetrics(registry, stats, health),
-};
 
 /** Provides the observers that other modules tell of their work, and serves what was counted. */
 @Global()
@@ -107,19 +59,20 @@ export class MetricsModule {
     ];
     return {
       module: MetricsModule,
+      imports: settles ? [SettlingHealthModule] : [],
       controllers: [MetricsController],
       providers: [
-        { provide: Registry, useFactory: () => new Registry() },
-        REDIS_METRICS,
+        Registry,
+        RedisMetrics,
         { provide: CountError, inject: [Registry], useFactory: errorMetrics },
         observer(ResponseObserver, responseMetrics),
         ...(usesChains ? [observer(RpcObserver, rpcMetrics)] : []),
         ...(settles ? settlingProviders(config) : []),
-        ...(hasHub ? [HUB_METRICS] : []),
-        ...(hasHistory ? [HISTORY_GAUGES, observer(HistoryObserver, historyMetrics)] : []),
-        ...(tellsWebhooks ? [WEBHOOK_GAUGES, observer(WebhookObserver, webhookMetrics)] : []),
-        ...(learns ? [CATALOGUE_GAUGES] : []),
-        ...(reconciles ? [RECONCILIATION_GAUGES] : []),
+        ...(hasHub ? [HubMetrics] : []),
+        ...(hasHistory ? [HistoryGauges, observer(HistoryObserver, historyMetrics)] : []),
+        ...(tellsWebhooks ? [WebhookGauges, observer(WebhookObserver, webhookMetrics)] : []),
+        ...(learns ? [CatalogueGauges] : []),
+        ...(reconciles ? [ReconciliationGauges] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
         {
           provide: ScrapeService,
@@ -162,24 +115,12 @@ function settlingProviders(config: AppConfig): Provider[] {
           countError,
         ),
     },
-    {
-      provide: DeploymentMetrics,
-      inject: [Registry, DeploymentReport, ProcessRegistry],
-      useFactory: (registry: Registry, deployment: DeploymentReport, processes: ProcessRegistry) =>
-        new DeploymentMetrics(registry, deployment, processes),
-    },
+    DeploymentMetrics,
   ];
 }
 
 function walletProviders(wallet: WalletConfig): Provider[] {
-  return [
-    observer(WalletObserver, (registry) => walletMetrics(registry, wallet)),
-    {
-      provide: WalletGauges,
-      inject: [Registry, WalletHealth],
-      useFactory: (registry: Registry, health: WalletHealth) => new WalletGauges(registry, health),
-    },
-  ];
+  return [observer(WalletObserver, (registry) => walletMetrics(registry, wallet)), WalletGauges];
 }
 
 function observer(

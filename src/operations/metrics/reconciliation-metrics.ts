@@ -1,8 +1,10 @@
-import { Gauge, type Registry } from 'prom-client';
-import type { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge, Registry } from 'prom-client';
+import { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
 import type { Sampler } from './scrape.service.js';
 
 /** Gauges of the newest daily run of each network, from every process that may make it. */
+@Injectable()
 export class ReconciliationGauges implements Sampler {
   readonly #differences: Gauge<'network' | 'name'>;
   readonly #settlements: Gauge<'network'>;
@@ -10,7 +12,7 @@ export class ReconciliationGauges implements Sampler {
 
   constructor(
     registry: Registry,
-    private readonly health: Pick<ReconciliationHealth, 'state'>,
+    @Inject(ReconciliationHealth) private readonly health: Pick<ReconciliationHealth, 'state'>,
   ) {
     const registers = [registry];
     this.#differences = new Gauge({

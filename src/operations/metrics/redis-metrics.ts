@@ -1,7 +1,9 @@
-import { Gauge, type Registry } from 'prom-client';
-import type { RedisWatch } from '../../platform/redis/redis-watch.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge, Registry } from 'prom-client';
+import { RedisWatch } from '../../platform/redis/redis-watch.js';
 
 /** Gauges of the ledger's Redis as this process reaches it. */
+@Injectable()
 export class RedisMetrics {
   readonly #up: Gauge;
   readonly #roundTrip: Gauge;
@@ -11,7 +13,7 @@ export class RedisMetrics {
 
   constructor(
     registry: Registry,
-    private readonly watch: Pick<RedisWatch, 'roundTripMs' | 'setUp'>,
+    @Inject(RedisWatch) private readonly watch: Pick<RedisWatch, 'roundTripMs' | 'setUp'>,
   ) {
     const registers = [registry];
     this.#up = new Gauge({

@@ -1,9 +1,10 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { formatUnits, zeroAddress } from 'viem';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { WalletHealth } from '../../wallet/wallet-health.js';
+import { WalletHealth } from '../../wallet/wallet-health.js';
 import type { WalletObserver } from '../../wallet/wallet-observer.js';
 import type { Sampler } from './scrape.service.js';
 
@@ -72,12 +73,14 @@ export function walletMetrics(
 }
 
 /** What the wallet of this process can do now. */
+@Injectable()
 export class WalletGauges implements Sampler {
   readonly #journal: Gauge;
   readonly #provider: Gauge;
 
   constructor(
     registry: Registry,
+    @Inject(WalletHealth)
     private readonly health: Pick<WalletHealth, 'journalIsWritable' | 'providerTrouble'>,
   ) {
     this.#journal = new Gauge({

@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
-import type { WebhookHealth } from '../../history/webhooks/webhook-health.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { WebhookHealth } from '../../history/webhooks/webhook-health.js';
 import type { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
 import type { Sampler } from './scrape.service.js';
 
@@ -34,6 +35,7 @@ export function webhookMetrics(registry: Registry): WebhookObserver {
 }
 
 /** Gauges of what waits to be told, the same from every process that delivers. */
+@Injectable()
 export class WebhookGauges implements Sampler {
   readonly #waiting: Gauge;
   readonly #oldest: Gauge;
@@ -42,7 +44,7 @@ export class WebhookGauges implements Sampler {
 
   constructor(
     registry: Registry,
-    private readonly health: Pick<WebhookHealth, 'backlog'>,
+    @Inject(WebhookHealth) private readonly health: Pick<WebhookHealth, 'backlog'>,
   ) {
     const gauge = (name: string, help: string): Gauge =>
       new Gauge({ name, help, registers: [registry] });

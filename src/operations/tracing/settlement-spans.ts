@@ -1,6 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Attributes, context, SpanStatusCode, trace } from '@opentelemetry/api';
+import { PinoLogger } from 'nestjs-pino';
 import { contextOf, traceparentOf, tracer } from '../../platform/tracing/tracer.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import type {
   EndedSettlement,
   SettlementQueries,
@@ -22,12 +25,13 @@ const PHASES = [
  * Spans of settlements, in the trace of the request that claimed them. They are made when a settlement is finished,
  * of the times in its record: whichever processes had a part in it, and however often they died.
  */
+@Injectable()
 export class SettlementSpans implements JobObserver {
   #reading = 0;
 
   constructor(
-    private readonly queries: Pick<SettlementQueries, 'byId'>,
-    private readonly onTrouble: (error: unknown) => void,
+    @Inject(SETTLEMENT_QUERIES) private readonly queries: Pick<SettlementQueries, 'byId'>,
+    private readonly logger: PinoLogger,
   ) {}
 
   traceOfRequest(): string | undefined {
@@ -40,7 +44,9 @@ export class SettlementSpans implements JobObserver {
     if (this.#reading >= READ_AT_ONCE) return;
     this.#reading += 1;
     this.#write(chainId, settlementId, traceparent)
-      .catch(this.onTrouble)
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error }, 'a settlement could not be traced');
+      })
       .finally(() => {
         this.#reading -= 1;
       });

@@ -3,9 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { VERSION } from '../../platform/config/version.js';
 import type { Tracing } from '../../platform/tracing/tracing.js';
-import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
-import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { JobObserver, NO_TRACES } from '../../settlement/queue/job-observer.js';
 import { SettlementSpans } from './settlement-spans.js';
 
@@ -38,18 +36,9 @@ export class TracingModule {
             });
           },
         },
-        ...(settles ? [SETTLEMENT_SPANS] : []),
+        ...(settles ? [{ provide: JobObserver, useClass: SettlementSpans }] : []),
       ],
       exports: [TRACING, ...(settles ? [JobObserver] : [])],
     };
   }
 }
-
-const SETTLEMENT_SPANS = {
-  provide: JobObserver,
-  inject: [SETTLEMENT_QUERIES, PinoLogger],
-  useFactory: (queries: SettlementQueries, logger: PinoLogger) =>
-    new SettlementSpans(queries, (error) => {
-      logger.warn({ err: error }, 'a settlement could not be traced');
-    }),
-};
