@@ -118,10 +118,9 @@ async function versionOf(database: pg.Pool): Promise<string> {
 /** Rounds of the rater of this build, before any process rates. */
 async function rateSome(): Promise<readonly Rated[]> {
   const failures: unknown[] = [];
-  const rater = new Rater({
-    calls: new PostgresCalls(db),
-    clock: systemClock,
-    observer: { troubled: (error) => failures.push(error), recovered: () => undefined },
+  const rater = new Rater(new PostgresCalls(db), systemClock, {
+    info: () => undefined,
+    error: (failure: unknown) => failures.push(failure),
   });
   const timed = async (what: string, order: string, count: number): Promise<Rated> => {
     const { rows } = await pool.query<{ readonly id: Buffer }>(

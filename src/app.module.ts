@@ -3,6 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import { DiscoveryModule } from './discovery/discovery.module.js';
 import { DISCOVERY_OPENAPI } from './discovery/discovery.openapi.js';
+import { LearningModule, learnsListings } from './discovery/learning/learning.module.js';
 import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
@@ -53,7 +54,8 @@ export class AppModule {
     const { apiKeysFile } = config.access;
     const hasDoctor = isApi && config.doctor !== undefined;
     const hasWebhooks = config.webhooks !== undefined && (isApi || config.hasRole('history'));
-    const facilitator = isApi ? FacilitatorModule.forRoot(config) : undefined;
+    const discovery = isApi ? [DiscoveryModule.forRoot(config)] : [];
+    const facilitator = isApi ? given(FacilitatorModule.forRoot(config), discovery) : undefined;
     const hasOperators = apiKeysFile !== undefined && config.ops !== undefined;
     const hasOperatorPage = isApi && hasOperators;
     const hubOwn = config.hasRole('hub') ? gatewayBy(facilitator) : undefined;
@@ -77,7 +79,8 @@ export class AppModule {
         TracingModule.forRoot(config),
         ...(config.usesChains ? [ChainModule] : []),
         ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
-        ...(isApi || config.hasRole('history') ? [DiscoveryModule.forRoot(config)] : []),
+        ...discovery,
+        ...(learnsListings(config) ? [LearningModule] : []),
         ...(hasWebhooks ? [given(WebhooksModule.forRoot(config), [ApiKeysModule])] : []),
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule.forRoot()] : []),

@@ -115,6 +115,9 @@ export interface Standing {
   readonly at: Date;
 }
 
+/** {@link CatalogueReader}; missing where there is no catalogue. */
+export const CatalogueReader = Symbol('CatalogueReader');
+
 /** @throws ArchiveError from every method. */
 export interface CatalogueReader {
   /** Those of the highest score come first, and of equal ones those paid last. */

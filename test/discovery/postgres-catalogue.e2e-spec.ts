@@ -4,7 +4,7 @@ import { Discovery } from '../../src/discovery/asking/discovery.js';
 import type { CatalogueFilter } from '../../src/discovery/catalogue.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
-import { standingRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
+import { PostgresRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../builders/discovery/lesson.js';
@@ -114,12 +114,11 @@ describe('a catalogue in PostgreSQL', () => {
   it('counts a thousand and no more, and is read to its end all the same', async () => {
     await writer().learn([aLesson()]);
     await copy(1200);
-    const discovery = new Discovery({
-      reader: new PostgresCatalogueReader(database.current.db),
-      allow: new Set<string>(),
-      expiryMs: 400 * 86_400_000,
-      now: () => NOON,
-    });
+    const discovery = new Discovery(
+      { allow: new Set<string>(), expiryMs: 400 * 86_400_000 },
+      { now: () => NOON },
+      new PostgresCatalogueReader(database.current.db),
+    );
     const totals: number[] = [];
     let read = 0;
     // As a client reads that goes by the number alone.
@@ -190,7 +189,7 @@ describe('a catalogue in PostgreSQL', () => {
       `insert into x402.catalogue_denials (kind, value) values ('host', 'bad.example.com'), ('payee', $1)`,
       [OTHER_PAYEE],
     );
-    const { removed, denied } = await standingRefusals(database.current.db);
+    const { removed, denied } = await new PostgresRefusals(database.current.db).standing();
     expect([...removed.values()]).toEqual([Infinity]);
     expect([...denied].sort()).toEqual([OTHER_PAYEE, 'bad.example.com']);
   });

@@ -130,19 +130,15 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
     await notes.note({ chainId: 56, id }, { tag: id, content: JSON.stringify({ listing }) });
     catalogue.history.set(id, aPaid({ payTo: payees[nth] ?? '0x' }));
   }
-  const learner = new Learner({
+  const learner = new Learner(
     notes,
     catalogue,
-    chainIds: [56],
-    expiryMs: 86_400_000 * 10_000,
-    calls: { link: () => Promise.resolve() },
-    observer: {
-      learnt: () => undefined,
-      troubled: (error) => troubles.push(error),
-      recovered: () => undefined,
-    },
-    clock: { now: () => Date.now(), steady: () => 0, sleep: () => Promise.resolve() },
-  });
+    { link: () => Promise.resolve() },
+    { ledgerChainIds: [56] },
+    { expiryMs: 86_400_000 * 10_000 },
+    { now: () => Date.now(), steady: () => 0, sleep: () => Promise.resolve() },
+    { info: () => undefined, error: (trouble: unknown) => troubles.push(trouble) },
+  );
   await learner.round();
   expect(troubles).toEqual([]);
   expect(await notes.read(56, undefined, 9)).toEqual([]);

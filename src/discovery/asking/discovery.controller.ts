@@ -5,7 +5,7 @@ import {
   Controller,
   Get,
   HttpCode,
-  Inject,
+  Injectable,
   Post,
   Req,
   Res,
@@ -14,25 +14,24 @@ import type { Request, Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { sendJson, sendJsonText } from '../../platform/http/json.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
-import type { ListingRules } from '../../protocol/listing/judge-terms.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
 import { Statements } from '../owned/statements.js';
 import { type Answer, type AskedVersion, Discovery } from './discovery.js';
 import { pageText } from './page-text.js';
 import { validate } from './validation.js';
 
-export const LISTING_RULES = Symbol('LISTING_RULES');
-
 /** What is listed shows within a second; whoever asks more often may be given the same. */
 const CACHE = 'public, max-age=1';
 
 /** The catalogue, the same at every path it is served at. Everybody may ask: buyers have no keys. */
+@Injectable()
 abstract class DiscoveryController {
   protected abstract readonly version: AskedVersion;
 
   constructor(
     protected readonly discovery: Discovery,
     protected readonly bodies: JsonBodyReader,
-    @Inject(LISTING_RULES) protected readonly rules: ListingRules,
+    protected readonly rules: CatalogueSettings,
     protected readonly statements: Statements,
   ) {}
 

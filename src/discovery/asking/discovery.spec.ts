@@ -31,12 +31,11 @@ describe('the catalogue, asked', () => {
   });
 
   const over = (reader: CatalogueReader | undefined): Discovery =>
-    new Discovery({
+    new Discovery(
+      { allow: new Set(['127.0.0.1']), expiryMs: 30 * DAY_MS },
+      { now: () => NOON + DAY_MS },
       reader,
-      allow: new Set(['127.0.0.1']),
-      expiryMs: 30 * DAY_MS,
-      now: () => NOON + DAY_MS,
-    });
+    );
   const list = async (query: object, version: 1 | 2 = 2) =>
     (await discovery.list(query, version)) as unknown as Listed;
   const resourcesOf = ({ items }: Listed) => items.map(({ resource }) => resource);

@@ -1,16 +1,19 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Address } from 'viem';
 import { ArchiveError } from '../../history/archive.js';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { invalidQuery } from '../../platform/http/read-query.js';
 import { readResourceUrl } from '../../protocol/listing/resource-url.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type {
-  CatalogueEntry,
-  CatalogueFilter,
+import {
+  type CatalogueEntry,
+  type CatalogueFilter,
   CatalogueReader,
-  FoundEntries,
-  Standing,
+  type FoundEntries,
+  type Standing,
 } from '../catalogue.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
 import { itemOf } from './item.js';
 import {
@@ -24,14 +27,6 @@ import {
   readSearch,
   readStatus,
 } from './query.js';
-
-interface DiscoveryParts {
-  /** `undefined` where there is no catalogue. */
-  readonly reader: CatalogueReader | undefined;
-  readonly allow: ReadonlySet<string>;
-  readonly expiryMs: number;
-  readonly now: () => number;
-}
 
 /** The version a path speaks; a client of V1 can buy nothing of a seller that speaks V2 alone. */
 export type AskedVersion = 1 | 2;
@@ -55,8 +50,14 @@ const NOTHING: Page = { entries: [], total: 0, nextCursor: undefined };
  *
  * @throws CodedError from every method.
  */
+@Injectable()
 export class Discovery {
-  constructor(private readonly parts: DiscoveryParts) {}
+  constructor(
+    @Inject(CatalogueSettings)
+    private readonly settings: Pick<CatalogueSettings, 'allow' | 'expiryMs'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    @Optional() @Inject(CatalogueReader) private readonly reader?: CatalogueReader,
+  ) {}
 
   async list(query: unknown, version: AskedVersion): Promise<Answer> {
     const asked = readList(query);
@@ -99,10 +100,10 @@ export class Discovery {
   /** Whether a resource is listed, and else why not. */
   async status(query: unknown): Promise<Answer> {
     const { resource: said, payTo } = readStatus(query);
-    const url = readResourceUrl(said, 'resource', this.parts.allow);
+    const url = readResourceUrl(said, 'resource', this.settings.allow);
     if ('code' in url) return standing(said, url.code, []);
     const resource = url.origin + url.path;
-    const { reader } = this.parts;
+    const { reader } = this;
     if (reader === undefined) return standing(resource, 'catalogue_off', []);
     const found = await asked(reader.standings({ resource, payTo }, this.#since));
     const isListed = found.some(({ code }) => code === 'listed');
@@ -113,7 +114,7 @@ export class Discovery {
     { filter, text, limit, start }: AskedSearch,
     version: AskedVersion,
   ): Promise<FoundEntries | 'unreadable'> {
-    const { reader } = this.parts;
+    const { reader } = this;
     if (reader === undefined || filter === undefined) return { entries: [], method: 'text' };
     const whole = this.#filterOf(filter, version);
     // One more says whether there is another page.
@@ -123,7 +124,7 @@ export class Discovery {
   }
 
   async #page({ filter, start, limit, offset }: AskedList, version: AskedVersion): Promise<Page> {
-    const { reader } = this.parts;
+    const { reader } = this;
     if (reader === undefined || filter === undefined) return NOTHING;
     const whole = this.#filterOf(filter, version);
     const [found, count] = await asked(
@@ -144,7 +145,7 @@ export class Discovery {
   }
 
   get #since(): Date {
-    return new Date(this.parts.now() - this.parts.expiryMs);
+    return new Date(this.clock.now() - this.settings.expiryMs);
   }
 }
 

@@ -38,13 +38,13 @@ describe('what a settle request declares', () => {
         return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply);
       },
     };
-    return new DeclaredListings({
-      notes: isOn ? notes : undefined,
-      allow: new Set(),
-      isKnownAsset: () => isKnown,
-      refusals: { prepare: () => (prepared += 1), of: (entry) => refused(entry) },
-      onTrouble: (error) => trouble.push(error),
-    }).carriedBy({
+    const refusals = { prepare: () => (prepared += 1), of: (entry: EntryName) => refused(entry) };
+    return new DeclaredListings(
+      { allow: new Set(), isKnownAsset: () => isKnown },
+      notes,
+      { warn: (error: unknown) => trouble.push(error) },
+      isOn ? refusals : undefined,
+    ).carriedBy({
       paymentPayload: { x402Version: 2, ...payload },
       paymentRequirements: {},
       payment: {

@@ -1,3 +1,5 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { readDeclaration } from '../../protocol/listing/read-declaration.js';
@@ -5,6 +7,7 @@ import { hashOf } from '../../protocol/payment/hash.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { DeclarationNotes } from '../../settlement/ledger/declaration-notes.js';
+import { DECLARATION_NOTES } from '../../settlement/ledger/ledger.module.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type {
   CarriedExtension,
@@ -12,44 +15,56 @@ import type {
   ExtendedRequest,
   SettleExtension,
 } from '../../settlement/settle-extension.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
 import type { ListingCode } from '../codes.js';
 import type { Declared } from '../declared.js';
 import { callOf, placeNamed } from '../postgres/entry-rows.js';
 import { extensionResponses } from './extension-responses.js';
-import type { KnownRefusals } from './known-refusals.js';
-
-interface DeclaredListingsParts extends ListingRules {
-  /** `undefined` where there is no catalogue. */
-  readonly notes: Pick<DeclarationNotes, 'note'> | undefined;
-  /** What no payment lists; `undefined` where nothing is known of that. */
-  readonly refusals?: Pick<KnownRefusals, 'prepare' | 'of'> | undefined;
-  readonly onTrouble: (error: unknown) => void;
-}
+import { KnownRefusals } from './known-refusals.js';
 
 /**
  * Reads what settle requests declare, and notes it before the payment is claimed: whoever dies behind that has
  * lost nothing. A request that joins the claim of another notes nothing: once a payment is broadcast, everybody
  * can present it, and would else write what they like under its payee.
  */
+@Injectable()
 export class DeclaredListings implements SettleExtension {
-  constructor(private readonly parts: DeclaredListingsParts) {}
+  /** @param refusals - what no payment lists; missing where there is no catalogue. */
+  constructor(
+    @Inject(CatalogueSettings) private readonly rules: ListingRules,
+    @Inject(DECLARATION_NOTES) private readonly notes: Pick<DeclarationNotes, 'note'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>,
+    @Optional()
+    @Inject(KnownRefusals)
+    private readonly refusals?: Pick<KnownRefusals, 'prepare' | 'of'>,
+  ) {}
 
   carriedBy(request: ExtendedRequest): CarriedExtension | undefined {
     try {
       const declared = this.#read(request);
       if (declared === undefined) return undefined;
       // It is known by the time the payment is settled.
-      if ('listing' in declared) this.parts.refusals?.prepare();
-      return new CarriedListing(declared, request.payment, this.parts);
+      if ('listing' in declared) this.refusals?.prepare();
+      return new CarriedListing(declared, request.payment, {
+        notes: this.notes,
+        refusals: this.refusals,
+        onTrouble: (error) => {
+          this.#warn(error);
+        },
+      });
     } catch (error) {
       // Nothing that is declared may keep a payment from being settled.
-      this.parts.onTrouble(error);
+      this.#warn(error);
       return undefined;
     }
   }
 
+  #warn(error: unknown): void {
+    this.logger.warn({ err: error }, 'a declaration could not be noted');
+  }
+
   #read({ paymentPayload, paymentRequirements, payment }: ExtendedRequest): Declared | undefined {
-    const read = readDeclaration(paymentPayload, paymentRequirements, this.parts.allow);
+    const read = readDeclaration(paymentPayload, paymentRequirements, this.rules.allow);
     if (read.kind === 'none') return undefined;
     if (read.kind === 'fault') {
       const { fault, resource } = read;
@@ -58,7 +73,7 @@ export class DeclaredListings implements SettleExtension {
     }
     const { network, asset } = payment.requirements;
     const { listing } = read;
-    return this.parts.isKnownAsset(`${network}/${asset}`)
+    return this.rules.isKnownAsset(`${network}/${asset}`)
       ? { listing }
       : {
           code: 'asset_not_known',
@@ -66,6 +81,12 @@ export class DeclaredListings implements SettleExtension {
           ...placeNamed(listing),
         };
   }
+}
+
+interface CarriedTo {
+  readonly notes: Pick<DeclarationNotes, 'note'>;
+  readonly refusals: Pick<KnownRefusals, 'of'> | undefined;
+  readonly onTrouble: (error: unknown) => void;
 }
 
 class CarriedListing implements CarriedExtension {
@@ -76,12 +97,12 @@ class CarriedListing implements CarriedExtension {
   constructor(
     private readonly declared: Declared,
     private readonly payment: Payment,
-    private readonly parts: DeclaredListingsParts,
+    private readonly catalogue: CarriedTo,
   ) {}
 
   beforeClaim(ref: ClaimRef): void {
-    const { notes, onTrouble } = this.parts;
-    if (notes === undefined) return;
+    const { notes, refusals, onTrouble } = this.catalogue;
+    if (refusals === undefined) return;
     this.#claimed = ref.id;
     const content = JSON.stringify(this.declared);
     notes.note(ref, { tag: hashOf(['declared', content]), content }).then(
@@ -101,7 +122,7 @@ class CarriedListing implements CarriedExtension {
   }
 
   #codeOf({ result, settlementId }: ExtendedOutcome): ListingCode {
-    if (this.parts.notes === undefined) return 'catalogue_off';
+    if (this.catalogue.refusals === undefined) return 'catalogue_off';
     // What is wrong with it is wrong whatever becomes of the payment.
     if ('code' in this.declared) return this.declared.code;
     if (result === 'failure') return 'not_settled';
@@ -117,6 +138,6 @@ class CarriedListing implements CarriedExtension {
     const chainId = chainIdOf(network);
     return chainId === undefined
       ? undefined
-      : this.parts.refusals?.of({ chainId, payTo, type, resource, call: callOf(listing) });
+      : this.catalogue.refusals?.of({ chainId, payTo, type, resource, call: callOf(listing) });
   }
 }

@@ -3,7 +3,8 @@ import { OTHER_PAYEE, PAYEE, RESOURCE } from '../../../test/builders/discovery/l
 import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import type { EntryName } from '../owned/statement.js';
 import { entryIdNamed } from '../postgres/entry-rows.js';
-import { KnownRefusals, type StandingRefusals } from './known-refusals.js';
+import type { StandingRefusals } from '../postgres/postgres-refusals.js';
+import { KnownRefusals } from './known-refusals.js';
 
 const ENTRY: EntryName = {
   chainId: 56,
@@ -29,13 +30,12 @@ describe('what is known of entries that no payment lists', () => {
   beforeEach(() => {
     [clock, reads, trouble] = [new TestClock(), 0, []];
     read = () => refusing();
-    known = new KnownRefusals({
-      read: () => {
-        reads += 1;
-        return read();
-      },
-      clock,
-      onTrouble: (error) => trouble.push(error),
+    const standing = (): Promise<StandingRefusals> => {
+      reads += 1;
+      return read();
+    };
+    known = new KnownRefusals({ standing }, clock, {
+      debug: (error: unknown) => trouble.push(error),
     });
   });
 

@@ -1,51 +1,46 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { Shared } from '../../platform/concurrency/shared.js';
 import type { EntryName } from '../owned/statement.js';
 import { entryIdNamed, hostOf } from '../postgres/entry-rows.js';
+import { PostgresRefusals, type StandingRefusals } from '../postgres/postgres-refusals.js';
 
 /** How old it may be before it is read again, milliseconds. */
 const FRESH_MS = 10_000;
 /** What is older, because it could not be read again, is not known any more. */
 const KNOWN_MS = 60_000;
 
-/** What is not listed, whoever pays for it. */
-export interface StandingRefusals {
-  /** Entries that their payees have taken back: ids in hex, and until when (milliseconds since the epoch). */
-  readonly removed: ReadonlyMap<string, number>;
-  /** Payees in lower case, and hosts. */
-  readonly denied: ReadonlySet<string>;
-}
-
-interface KnownRefusalsParts {
-  /** All of them, or the newest. */
-  readonly read: () => Promise<StandingRefusals>;
-  readonly onTrouble: (error: unknown) => void;
-  readonly clock: { now(): number; steady(): number };
-}
-
 /**
  * What is known of entries that no payment lists, as it was some seconds ago. Nobody waits for it: it is read beside
  * those who ask, once for all of them, and not while nobody asks.
  */
+@Injectable()
 export class KnownRefusals {
   readonly #reading: Shared<void>;
   #known: { readonly refusals: StandingRefusals; readonly at: number } | undefined;
 
-  constructor(private readonly parts: KnownRefusalsParts) {
-    const { clock } = parts;
+  constructor(
+    @Inject(PostgresRefusals) reader: Pick<PostgresRefusals, 'standing'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now' | 'steady'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'debug'>,
+  ) {
     const read = async (): Promise<void> => {
-      this.#known = { refusals: await parts.read(), at: clock.steady() };
+      this.#known = { refusals: await reader.standing(), at: clock.steady() };
     };
     this.#reading = new Shared(read, FRESH_MS, () => clock.steady());
   }
 
   /** Somebody will ask: it is read if it is not fresh. */
   prepare(): void {
-    this.#reading.get().catch(this.parts.onTrouble);
+    this.#reading.get().catch((error: unknown) => {
+      this.logger.debug({ err: error }, 'removals and denials of the catalogue could not be read');
+    });
   }
 
   /** @returns `undefined` where nothing is known against it, or nothing is known. */
   of(entry: EntryName): 'removed' | 'denied' | undefined {
-    const { clock } = this.parts;
+    const { clock } = this;
     if (this.#known === undefined || clock.steady() - this.#known.at > KNOWN_MS) return undefined;
     const { removed, denied } = this.#known.refusals;
     const endsAt = removed.get(entryIdNamed(entry).toString('hex'));

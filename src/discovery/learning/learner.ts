@@ -1,26 +1,21 @@
-import type { Clock } from '../../platform/concurrency/clock.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import {
   type DeclarationNotes,
   notedAt,
   type NotedClaim,
 } from '../../settlement/ledger/declaration-notes.js';
+import { DECLARATION_NOTES } from '../../settlement/ledger/ledger.module.js';
 import type { CatalogueWriter, ClaimOutcome, Lesson } from '../catalogue.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
 import { type Declared, readDeclared } from '../declared.js';
 import { placeNamed } from '../postgres/entry-rows.js';
+import { PostgresCalls } from '../postgres/postgres-calls.js';
+import { PostgresCatalogue } from '../postgres/postgres-catalogue.js';
 import type { CallWriter } from '../quality/call-book.js';
-import type { CatalogueObserver } from './catalogue-observer.js';
-
-interface LearnerParts {
-  readonly notes: Pick<DeclarationNotes, 'read' | 'contents' | 'forget'>;
-  readonly catalogue: CatalogueWriter;
-  readonly calls: CallWriter;
-  readonly chainIds: readonly number[];
-  /** After this time without a payment an entry is not shown any more, ms. */
-  readonly expiryMs: number;
-  readonly observer: CatalogueObserver;
-  readonly clock: Clock;
-}
 
 const PAGE = 500;
 const PAUSE_MS = 200;
@@ -39,6 +34,7 @@ const KEPT_TIMES = 2;
  * writes the catalogue, and only then forgets the declaration. Killed anywhere it does the same again, and what
  * is learnt twice is learnt once. Any number of processes may do so.
  */
+@Injectable()
 export class Learner {
   readonly #rounds = new Rounds(() => this.round());
   readonly #lookedAt = new Map<number, number>();
@@ -47,9 +43,17 @@ export class Learner {
   #upkeepAt = -Infinity;
   #isTroubled = false;
 
-  constructor(private readonly parts: LearnerParts) {
-    const { chainIds, clock } = parts;
-    this.#learntAt = new Map(chainIds.map((chainId) => [chainId, clock.steady()]));
+  constructor(
+    @Inject(DECLARATION_NOTES)
+    private readonly notes: Pick<DeclarationNotes, 'read' | 'contents' | 'forget'>,
+    @Inject(PostgresCatalogue) private readonly catalogue: CatalogueWriter,
+    @Inject(PostgresCalls) private readonly calls: CallWriter,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
+    @Inject(CatalogueSettings) private readonly settings: Pick<CatalogueSettings, 'expiryMs'>,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
+  ) {
+    this.#learntAt = new Map(config.ledgerChainIds.map((chainId) => [chainId, clock.steady()]));
   }
 
   start(): void {
@@ -63,30 +67,35 @@ export class Learner {
 
   /** By chain, how long ago all that was to be learnt was learnt, ms. */
   lags(): ReadonlyMap<number, number> {
-    const now = this.parts.clock.steady();
+    const now = this.clock.steady();
     return new Map([...this.#learntAt].map(([chainId, at]) => [chainId, now - at]));
   }
 
   /** Learns what there is to learn, and says how long to pause. Never fails. */
   async round(): Promise<number> {
     let hasFailed = false;
-    for (const chainId of this.parts.chainIds) {
+    for (const chainId of this.config.ledgerChainIds) {
       try {
         await this.#learn(chainId);
-        this.#learntAt.set(chainId, this.parts.clock.steady());
+        this.#learntAt.set(chainId, this.clock.steady());
       } catch (error) {
         // One chain's trouble delays no other.
+        if (!this.#isTroubled && !hasFailed) {
+          this.logger.error(
+            { err: error },
+            'the catalogue learns nothing now; what is declared waits',
+          );
+        }
         hasFailed = true;
-        this.parts.observer.troubled(error);
       }
     }
-    if (this.#isTroubled && !hasFailed) this.parts.observer.recovered();
+    if (this.#isTroubled && !hasFailed) this.logger.info('the catalogue learns again');
     this.#isTroubled = hasFailed;
     return hasFailed ? RETRY_MS : PAUSE_MS;
   }
 
   async #learn(chainId: number): Promise<void> {
-    const { notes, clock, catalogue, expiryMs } = this.parts;
+    const { notes, clock, catalogue } = this;
     const now = clock.steady();
     const isOldRound = now - (this.#lookedAt.get(chainId) ?? -Infinity) >= OLD_ROUND_MS;
     let after = isOldRound ? undefined : `${clock.now() - YOUNG_MS}-0`;
@@ -98,13 +107,13 @@ export class Learner {
     }
     if (isOldRound) this.#lookedAt.set(chainId, now);
     if (now - this.#upkeepAt < UPKEEP_MS) return;
-    await catalogue.forget(new Date(clock.now() - KEPT_TIMES * expiryMs));
+    await catalogue.forget(new Date(clock.now() - KEPT_TIMES * this.settings.expiryMs));
     this.#upkeepAt = now;
   }
 
   async #learnPage(chainId: number, page: readonly NotedClaim[]): Promise<void> {
     if (page.length === 0) return;
-    const { notes, catalogue, calls, observer, clock } = this.parts;
+    const { notes, catalogue, calls, clock } = this;
     const ids = page.map(({ settlementId }) => settlementId);
     const outcomes = await catalogue.outcomes(chainId, [...new Set(ids)]);
     const outcomeOf = ({ settlementId }: NotedClaim): ClaimOutcome =>
@@ -120,7 +129,13 @@ export class Learner {
       [...contents].map(([tag, content]) => [tag, readDeclared(content)] as const),
     );
     const lessons = paid.flatMap((claim) => lessonOf(outcomeOf(claim), declared.get(claim.tag)));
-    if (lessons.length > 0) observer.learnt(chainId, await catalogue.learn(lessons));
+    if (lessons.length > 0) {
+      const { listed, refused } = await catalogue.learn(lessons);
+      // None of what sellers say.
+      if (refused > 0) {
+        this.logger.info({ chainId, listed, refused }, 'some declarations are not listed');
+      }
+    }
     const linked = over.flatMap((claim) => {
       const what = declared.get(claim.tag);
       return what !== undefined && 'listing' in what

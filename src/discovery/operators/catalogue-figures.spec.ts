@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
-import { type CatalogueCounts, CatalogueFigures } from './catalogue-figures.js';
+import type { CatalogueCounts } from '../postgres/postgres-counts.js';
+import { CatalogueFigures } from './catalogue-figures.js';
 
 const COUNTS: CatalogueCounts = {
   listed: new Map([[56, 3]]),
@@ -17,15 +18,12 @@ describe('figures of the catalogue', () => {
     clock = new TestClock();
     asked = [];
     answer = () => Promise.resolve(COUNTS);
-    figures = new CatalogueFigures({
-      count: (since) => {
-        asked.push(since);
-        return answer();
-      },
-      learner: { lags: () => new Map([[56, 200]]) },
-      expiryMs: 1000,
-      clock,
-    });
+    const count = (since: Date): Promise<CatalogueCounts> => {
+      asked.push(since);
+      return answer();
+    };
+    const lags = (): ReadonlyMap<number, number> => new Map([[56, 200]]);
+    figures = new CatalogueFigures({ count }, { lags }, { expiryMs: 1000 }, clock);
   });
 
   it('are counted once a minute, whoever asks', async () => {

@@ -1,40 +1,34 @@
-import type { Clock } from '../../platform/concurrency/clock.js';
-import type { Learner } from '../learning/learner.js';
-import type { DenialKind } from './moderation-store.js';
-
-/** How much there is in the catalogue. */
-export interface CatalogueCounts {
-  /** Entries that anybody is shown, by chain. */
-  readonly listed: ReadonlyMap<number, number>;
-  readonly denials: Readonly<Record<DenialKind, number>>;
-}
-
-interface CatalogueFiguresParts {
-  /** @param since - entries that were not paid for since are not shown. */
-  readonly count: (since: Date) => Promise<CatalogueCounts>;
-  readonly learner: Pick<Learner, 'lags'>;
-  /** After this time without a payment an entry is not shown any more, ms. */
-  readonly expiryMs: number;
-  readonly clock: Clock;
-}
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/concurrency/clock.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
+import { Learner } from '../learning/learner.js';
+import { type CatalogueCounts, PostgresCounts } from '../postgres/postgres-counts.js';
 
 /** Counting reads every entry: whoever asks more often hears the same. */
 const COUNTED_FOR_MS = 60_000;
 
 /** What is measured of the catalogue, in processes that learn. */
+@Injectable()
 export class CatalogueFigures {
   #counted: { readonly at: number; readonly counts: Promise<CatalogueCounts> } | undefined;
 
-  constructor(private readonly parts: CatalogueFiguresParts) {}
+  constructor(
+    @Inject(PostgresCounts) private readonly counter: Pick<PostgresCounts, 'count'>,
+    @Inject(Learner) private readonly learner: Pick<Learner, 'lags'>,
+    @Inject(CatalogueSettings) private readonly settings: Pick<CatalogueSettings, 'expiryMs'>,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
 
   /** At most a minute old. @throws ArchiveError */
   counts(): Promise<CatalogueCounts> {
-    const { clock, count, expiryMs } = this.parts;
-    const at = clock.steady();
+    const at = this.clock.steady();
     if (this.#counted !== undefined && at - this.#counted.at < COUNTED_FOR_MS) {
       return this.#counted.counts;
     }
-    const counted = { at, counts: count(new Date(clock.now() - expiryMs)) };
+    const counted = {
+      at,
+      counts: this.counter.count(new Date(this.clock.now() - this.settings.expiryMs)),
+    };
     this.#counted = counted;
     // What failed is asked again by the next.
     counted.counts.catch(() => {
@@ -45,6 +39,6 @@ export class CatalogueFigures {
 
   /** See {@link Learner.lags}. */
   lags(): ReadonlyMap<number, number> {
-    return this.parts.learner.lags();
+    return this.learner.lags();
   }
 }

@@ -49,6 +49,9 @@ export interface ModerationFilter {
   readonly host: string | undefined;
 }
 
+/** {@link ModerationStore}; missing where there is no catalogue. */
+export const ModerationStore = Symbol('ModerationStore');
+
 /**
  * What operators do with the catalogue. Each change and its row in the audit are written in one step.
  *

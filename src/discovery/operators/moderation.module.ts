@@ -1,24 +1,23 @@
 import { Module } from '@nestjs/common';
 import { databaseOn } from '../../history/postgres/database.js';
-import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { DatabasePools } from '../../platform/database/database-pools.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
 import { PostgresModeration } from '../postgres/postgres-moderation.js';
 import { Moderation } from './moderation.js';
+import { ModerationStore } from './moderation-store.js';
 
 /** What operators see of the catalogue and do with it. */
 @Module({
   providers: [
+    CatalogueSettings,
     {
-      provide: Moderation,
+      provide: ModerationStore,
       inject: [AppConfig, DatabasePools],
-      useFactory: ({ history }: AppConfig, pools: DatabasePools) =>
-        new Moderation({
-          store: history?.catalogue && new PostgresModeration(databaseOn(pools.of('operators')).db),
-          expiryMs: history?.catalogue?.expiryMs ?? 0,
-          now: () => systemClock.now(),
-        }),
+      useFactory: ({ history }: AppConfig, pools: DatabasePools): ModerationStore | undefined =>
+        history?.catalogue && new PostgresModeration(databaseOn(pools.of('operators')).db),
     },
+    Moderation,
   ],
   exports: [Moderation],
 })

@@ -17,7 +17,7 @@ describe('moderation', () => {
   let now: number;
   let moderation: Moderation;
   const make = (of: ModerationStore | undefined): Moderation =>
-    new Moderation({ store: of, expiryMs: 30 * DAY_MS, now: () => now });
+    new Moderation({ expiryMs: 30 * DAY_MS }, { now: () => now }, of);
 
   beforeEach(() => {
     catalogue = new MemoryCatalogue();

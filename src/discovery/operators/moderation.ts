@@ -1,18 +1,13 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ArchiveError } from '../../history/archive.js';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { invalidQuery, readQuery } from '../../platform/http/read-query.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { UNREADABLE } from '../asking/discovery.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
 import { DENIALS_QUERY, ENTRIES_QUERY, readVerdict } from './moderation-request.js';
-import type { Denial, ModeratedEntry, ModerationStore } from './moderation-store.js';
-
-interface ModerationParts {
-  /** `undefined` where there is no catalogue. */
-  readonly store: ModerationStore | undefined;
-  /** After this time without a payment an entry is not shown any more, ms. */
-  readonly expiryMs: number;
-  readonly now: () => number;
-}
+import { type Denial, type ModeratedEntry, ModerationStore } from './moderation-store.js';
 
 /** A part of an answer: dates become ISO 8601 in it, and what is not known is left out. */
 type View = Readonly<Record<string, unknown>>;
@@ -26,8 +21,13 @@ export const DENIALS_MOST = 10_000;
  * @throws CodedError from every method: `invalid_query`, `invalid_request`, `invalid_cursor`, `catalogue_off`,
  *   `catalogue_unavailable`, `catalogue_too_slow`.
  */
+@Injectable()
 export class Moderation {
-  constructor(private readonly parts: ModerationParts) {}
+  constructor(
+    @Inject(CatalogueSettings) private readonly settings: Pick<CatalogueSettings, 'expiryMs'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    @Optional() @Inject(ModerationStore) private readonly store?: ModerationStore,
+  ) {}
 
   /** Entries, listed or not, and what hides them. */
   async entries(query: unknown): Promise<View> {
@@ -73,19 +73,18 @@ export class Moderation {
 
   /** @throws CodedError `catalogue_off` */
   #store(): ModerationStore {
-    const { store } = this.parts;
-    if (store !== undefined) return store;
+    if (this.store !== undefined) return this.store;
     throw new CodedError(501, 'catalogue_off', 'This deployment keeps no catalogue.');
   }
 
   #denialOf(body: unknown, by: string): Denial {
     this.#store();
-    return { ...readVerdict(body), by, at: new Date(this.parts.now()) };
+    return { ...readVerdict(body), by, at: new Date(this.clock.now()) };
   }
 
   #entryView({ chainId, listing, denials, lastPaidAt, ...entry }: ModeratedEntry): View {
     const { type, resource, method, toolName, serviceName, description } = listing;
-    const isExpired = lastPaidAt.getTime() < this.parts.now() - this.parts.expiryMs;
+    const isExpired = lastPaidAt.getTime() < this.clock.now() - this.settings.expiryMs;
     return {
       ...entry,
       state: denials.length > 0 ? 'denied' : isExpired ? 'expired' : 'listed',

@@ -6,10 +6,9 @@ import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { ArchiveError } from '../../history/archive.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { recoverSignerWithNoble } from '../../platform/crypto/recover-signer.js';
-import { signedBy } from './signed-by.js';
+import { PayeeSignatures } from './payee-signatures.js';
 import { STATEMENT_TYPES, statementDomain } from './statement.js';
-import { Statements } from './statements.js';
+import { Statements, type StatementStore } from './statements.js';
 
 const HERE = 'https://pay.example.com';
 const NOW = NOON / 1000;
@@ -41,7 +40,7 @@ describe('statements of payees', () => {
   beforeEach(async () => {
     catalogue = new MemoryCatalogue();
     wallet = { code: '0x', answer: '0x', asked: 0 };
-    statements = over({});
+    statements = over(catalogue);
     await catalogue.learn([aLesson({}, { payTo }), aLesson({}, { payTo: OTHER_PAYEE })]);
   });
 
@@ -61,14 +60,13 @@ describe('statements of payees', () => {
               }),
           },
   } as unknown as Pick<ChainRegistry, 'get'>;
-  const over = (more: Partial<ConstructorParameters<typeof Statements>[0]>): Statements =>
-    new Statements({
-      store: catalogue,
-      catalogueUrl: HERE,
-      now: () => NOON,
-      isSignedBy: signedBy(chains, recoverSignerWithNoble),
-      ...more,
-    });
+  const over = (store: StatementStore | undefined, url: string | null = HERE): Statements =>
+    new Statements(
+      { url: url ?? undefined },
+      new PayeeSignatures(chains),
+      { now: () => NOON },
+      store,
+    );
 
   async function signed(
     more: Partial<typeof SAID> = {},
@@ -202,7 +200,7 @@ describe('statements of payees', () => {
       { ...good, statement: { ...good.statement, issuedAt: '9'.repeat(1000) } },
       { ...good, statement: { ...good.statement, description: 'of what is removed' } },
     ];
-    statements = over({ store: undefinedStore() });
+    statements = over(undefinedStore());
     for (const body of bad) expect(await refused(body)).toEqual([400, 'invalid_statement']);
   });
 
@@ -214,9 +212,9 @@ describe('statements of payees', () => {
 
   it('says that it cannot tell now, and that it takes none', async () => {
     const away = new ArchiveError('database_unreachable', undefined);
-    const down = over({ store: { ...undefinedStore(), standing: () => Promise.reject(away) } });
+    const down = over({ ...undefinedStore(), standing: () => Promise.reject(away) });
     expect(await codeOf(down.accept(await signed()))).toEqual([503, 'catalogue_unavailable']);
-    const off = [over({ store: undefined }), over({ catalogueUrl: undefined })];
+    const off = [over(undefined), over(catalogue, null)];
     for (const one of off) {
       expect(await codeOf(one.accept(await signed()))).toEqual([404, 'statements_off']);
     }

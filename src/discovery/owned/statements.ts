@@ -1,8 +1,11 @@
-import type { Address, Hex } from 'viem';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ArchiveError } from '../../history/archive.js';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
+import { PayeeSignatures } from './payee-signatures.js';
 import {
   type EntryName,
   readStatement,
@@ -10,6 +13,9 @@ import {
   type Statement,
   type StatementAction,
 } from './statement.js';
+
+/** {@link StatementStore}; missing where there is no catalogue. */
+export const StatementStore = Symbol('StatementStore');
 
 /** What payees have said of their entries. @throws ArchiveError from every method. */
 export interface StatementStore {
@@ -24,22 +30,6 @@ export interface StatementStore {
   write(statement: Statement): Promise<'written' | 'stale' | 'unknown'>;
 }
 
-/** @throws ChainUnavailableError */
-export type IsSignedBy = (
-  signer: { readonly chainId: number; readonly address: Address },
-  digest: Hex,
-  signature: Hex,
-) => Promise<boolean>;
-
-interface StatementsParts {
-  /** `undefined` where there is no catalogue. */
-  readonly store: StatementStore | undefined;
-  /** As others reach it: it is part of what is signed. `undefined` where nobody has said. */
-  readonly catalogueUrl: string | undefined;
-  readonly isSignedBy: IsSignedBy;
-  readonly now: () => number;
-}
-
 /** An older one may have been seen by anybody, and waited for. */
 const LIFETIME_MS = 3_600_000;
 /** As far as clocks go wrong. */
@@ -52,16 +42,23 @@ const DONE = {
 } as const satisfies Record<StatementAction, object>;
 
 /** Takes what payees sign about their entries. What costs most is asked last. */
+@Injectable()
 export class Statements {
-  constructor(private readonly parts: StatementsParts) {}
+  constructor(
+    @Inject(CatalogueSettings) private readonly settings: Pick<CatalogueSettings, 'url'>,
+    @Inject(PayeeSignatures) private readonly signatures: Pick<PayeeSignatures, 'isSignedBy'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    @Optional() @Inject(StatementStore) private readonly store?: StatementStore,
+  ) {}
 
   /** @throws CodedError */
   async accept(body: unknown): Promise<Readonly<Record<string, unknown>>> {
-    const { store, catalogueUrl } = this.parts;
-    if (store === undefined || catalogueUrl === undefined) {
+    const { store } = this;
+    const { url } = this.settings;
+    if (store === undefined || url === undefined) {
       throw new CodedError(404, 'statements_off', 'This deployment takes no statements.');
     }
-    const signed = readStatement(body, catalogueUrl);
+    const signed = readStatement(body, url);
     const { statement } = signed;
     this.#refuseLate(statement);
     const known = await this.#asked(store.standing(statement));
@@ -85,7 +82,7 @@ export class Statements {
   }
 
   #refuseLate({ issuedAt, endsAt }: Statement): void {
-    const now = this.parts.now();
+    const now = this.clock.now();
     if (issuedAt > now + AHEAD_MS) {
       throw new CodedError(400, 'statement_early', 'issuedAt is more than 5 minutes ahead.');
     }
@@ -100,7 +97,7 @@ export class Statements {
   async #refuseForged({ statement, digest, signature }: SignedStatement): Promise<void> {
     const { chainId, payTo: address } = statement;
     const isSigned = await this.#asked(
-      this.parts.isSignedBy({ chainId, address }, digest, signature),
+      this.signatures.isSignedBy({ chainId, address }, digest, signature),
     );
     if (isSigned) return;
     throw new CodedError(

@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import type { Address } from 'viem';
 import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
-import type { Tables } from '../../history/postgres/tables.js';
 import {
   type CallReader,
   CALLS_MAX,
@@ -17,6 +17,7 @@ import {
   YOUNG_MS,
 } from '../quality/call-book.js';
 import { thousandths, WINDOW_MS, type Witnesses } from '../quality/quality.js';
+import { CatalogueDatabase } from './catalogue-database.js';
 import { entryIdOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';
 
@@ -29,8 +30,9 @@ const LAST = ['finalized', 'reverted', 'expired', 'foreign', 'withdrawn'];
 const FAILED: ReadonlySet<string> = new Set(['reverted', 'expired']);
 
 /** {@link CallWriter} and {@link CallReader} in the database of the history. */
+@Injectable()
 export class PostgresCalls implements CallWriter, CallReader {
-  constructor(private readonly db: Kysely<Tables>) {}
+  constructor(@Inject(CatalogueDatabase) private readonly db: CatalogueDatabase) {}
 
   async link(chainId: number, calls: readonly DeclaredCall[], now: Date): Promise<void> {
     if (calls.length === 0) return;

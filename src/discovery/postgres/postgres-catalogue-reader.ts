@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
@@ -12,6 +13,7 @@ import type {
   Standing,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
+import { CatalogueDatabase } from './catalogue-database.js';
 import { isReadable, searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
 import { type EntryRow, KnownEntries } from './known-entries.js';
@@ -22,11 +24,12 @@ const STANDINGS_MAX = 50;
 const COUNTED_MAX = 1000;
 
 /** {@link CatalogueReader} in the database of the history. */
+@Injectable()
 export class PostgresCatalogueReader implements CatalogueReader {
   readonly #known = new KnownEntries();
   #trigrams: string | undefined;
 
-  constructor(private readonly db: Kysely<Tables>) {}
+  constructor(@Inject(CatalogueDatabase) private readonly db: CatalogueDatabase) {}
 
   async page(
     filter: CatalogueFilter,

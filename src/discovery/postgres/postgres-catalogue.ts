@@ -1,12 +1,15 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql, type Transaction } from 'kysely';
 import { ArchiveError } from '../../history/archive.js';
 import { bytesOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { CatalogueWriter, ClaimOutcome, Learnt, Lesson, Paid } from '../catalogue.js';
+import { CatalogueSettings } from '../catalogue-settings.js';
 import type { RefusalCode } from '../codes.js';
 import type { Refusal } from '../declared.js';
+import { CatalogueDatabase } from './catalogue-database.js';
 import { outcomeOf } from './claim-outcome.js';
 import { entryIdOf, hostOf, placeNamed, placeOf, searchedOf, withExamples } from './entry-rows.js';
 import { correctedBy, forgetStatements, standingStatement } from './statement-rows.js';
@@ -19,16 +22,12 @@ const OFFERS_MAX = 16;
 /** A value that no column or index takes. */
 const UNSTORABLE = /^(22|23|54)/;
 
-interface CatalogueQuotas {
-  /** Entries of one payee on one chain. */
-  readonly entriesPerPayee: number;
-}
-
 /** {@link CatalogueWriter} in the database of the history. */
+@Injectable()
 export class PostgresCatalogue implements CatalogueWriter {
   constructor(
-    private readonly db: Kysely<Tables>,
-    private readonly quotas: CatalogueQuotas,
+    @Inject(CatalogueDatabase) private readonly db: CatalogueDatabase,
+    @Inject(CatalogueSettings) private readonly quotas: Pick<CatalogueSettings, 'entriesPerPayee'>,
   ) {}
 
   async outcomes(

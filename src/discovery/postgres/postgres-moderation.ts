@@ -19,6 +19,7 @@ import type {
   ModerationFilter,
   ModerationStore,
 } from '../operators/moderation-store.js';
+import type { CatalogueDatabase } from './catalogue-database.js';
 import { isReadable } from './catalogue-search.js';
 
 interface EntryRow {
@@ -43,7 +44,7 @@ interface DenialRow {
 
 /** {@link ModerationStore} in the database of the history. */
 export class PostgresModeration implements ModerationStore {
-  constructor(private readonly db: Kysely<Tables>) {}
+  constructor(private readonly db: CatalogueDatabase) {}
 
   /** The connections of operators are for reading, unless a transaction says that it writes. */
   #writing(): TransactionBuilder<Tables> {

@@ -1,30 +1,44 @@
-import { type Kysely, sql } from 'kysely';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { asked } from '../../history/postgres/database.js';
-import type { Tables } from '../../history/postgres/tables.js';
-import type { StandingRefusals } from '../learning/known-refusals.js';
+import { CatalogueDatabase } from './catalogue-database.js';
 
 /** Of each kind; of what is beyond that a settle is told only that it is not decided yet. */
 const MOST = 10_000;
 
-/** The newest of what payees have taken back, and what the operator does not list. */
-export async function standingRefusals(db: Kysely<Tables>): Promise<StandingRefusals> {
-  const [removed, denied] = await asked(
-    Promise.all([
-      db
-        .selectFrom('catalogue_statements')
-        .select(['entry_id', 'ends_at'])
-        .where('action', '=', 'remove')
-        .where(sql<boolean>`(ends_at is null or ends_at > now())`)
-        .orderBy('accepted_at', 'desc')
-        .limit(MOST)
-        .execute(),
-      db.selectFrom('catalogue_denials').select('value').limit(MOST).execute(),
-    ]),
-  );
-  return {
-    removed: new Map(
-      removed.map((row) => [row.entry_id.toString('hex'), row.ends_at?.getTime() ?? Infinity]),
-    ),
-    denied: new Set(denied.map(({ value }) => value)),
-  };
+/** What is not listed, whoever pays for it. */
+export interface StandingRefusals {
+  /** Entries that their payees have taken back: ids in hex, and until when (milliseconds since the epoch). */
+  readonly removed: ReadonlyMap<string, number>;
+  /** Payees in lower case, and hosts. */
+  readonly denied: ReadonlySet<string>;
+}
+
+@Injectable()
+export class PostgresRefusals {
+  constructor(@Inject(CatalogueDatabase) private readonly db: CatalogueDatabase) {}
+
+  /** The newest of what payees have taken back, and what the operator does not list. @throws ArchiveError */
+  async standing(): Promise<StandingRefusals> {
+    const { db } = this;
+    const [removed, denied] = await asked(
+      Promise.all([
+        db
+          .selectFrom('catalogue_statements')
+          .select(['entry_id', 'ends_at'])
+          .where('action', '=', 'remove')
+          .where(sql<boolean>`(ends_at is null or ends_at > now())`)
+          .orderBy('accepted_at', 'desc')
+          .limit(MOST)
+          .execute(),
+        db.selectFrom('catalogue_denials').select('value').limit(MOST).execute(),
+      ]),
+    );
+    return {
+      removed: new Map(
+        removed.map((row) => [row.entry_id.toString('hex'), row.ends_at?.getTime() ?? Infinity]),
+      ),
+      denied: new Set(denied.map(({ value }) => value)),
+    };
+  }
 }

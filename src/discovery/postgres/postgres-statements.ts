@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { bytesOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
@@ -5,13 +6,15 @@ import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { EntryName, Statement } from '../owned/statement.js';
 import type { StatementStore } from '../owned/statements.js';
+import { CatalogueDatabase } from './catalogue-database.js';
 import { entryIdNamed, isTemplate, searchedOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';
 import { lastIssuedAt } from './statement-rows.js';
 
 /** {@link StatementStore} in the database of the history. */
+@Injectable()
 export class PostgresStatements implements StatementStore {
-  constructor(private readonly db: Kysely<Tables>) {}
+  constructor(@Inject(CatalogueDatabase) private readonly db: CatalogueDatabase) {}
 
   async standing(entry: EntryName): ReturnType<StatementStore['standing']> {
     const id = entryIdNamed(entry);

@@ -1,14 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import type { Address } from 'viem';
-import type { Clock } from '../../platform/concurrency/clock.js';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
+import { PostgresCalls } from '../postgres/postgres-calls.js';
 import { type CallReader, type DueEntry, PAUSE_MS } from './call-book.js';
 import { type Call, type Circle, PAYERS_MAX, payersOf, qualityOf, WINDOW_MS } from './quality.js';
-
-export interface RaterParts {
-  readonly calls: CallReader;
-  readonly observer: { troubled(error: unknown): void; recovered(): void };
-  readonly clock: Clock;
-}
 
 const PAGE = 20;
 const IDLE_MS = 1000;
@@ -24,11 +21,16 @@ const CIRCLE_STEPS = 8;
  * Rates entries from their calls: soon after a call, and now and then. What one round does is bounded, and any
  * number of processes may do so. One that is killed leaves what it had taken to the next.
  */
+@Injectable()
 export class Rater {
   readonly #rounds = new Rounds(() => this.round());
   #isTroubled = false;
 
-  constructor(private readonly parts: RaterParts) {}
+  constructor(
+    @Inject(PostgresCalls) private readonly calls: CallReader,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
+  ) {}
 
   start(): void {
     this.#rounds.start();
@@ -41,29 +43,32 @@ export class Rater {
   /** Rates what is due, and says how long to pause. Never fails. */
   async round(): Promise<number> {
     try {
-      const now = this.parts.clock.now();
+      const now = this.clock.now();
       const takenUntil = new Date(now + PAUSE_MS);
-      const due = await this.parts.calls.takeDue(new Date(now), takenUntil, PAGE);
+      const due = await this.calls.takeDue(new Date(now), takenUntil, PAGE);
       for (const entry of due) await this.#rate(entry, now, takenUntil);
-      if (this.#isTroubled) this.parts.observer.recovered();
+      if (this.#isTroubled) this.logger.info('entries of the catalogue are rated again');
       this.#isTroubled = false;
       return due.length < PAGE ? IDLE_MS : 0;
     } catch (error) {
+      // One line for an outage.
+      if (!this.#isTroubled) {
+        this.logger.error({ err: error }, 'entries of the catalogue are not rated now');
+      }
       this.#isTroubled = true;
-      this.parts.observer.troubled(error);
       return RETRY_MS;
     }
   }
 
   async #rate(entry: DueEntry, now: number, takenUntil: Date): Promise<void> {
     const since = new Date(now - WINDOW_MS);
-    const { calls, mayChange } = await this.parts.calls.calls(entry, since, new Date(now));
+    const { calls, mayChange } = await this.calls.calls(entry, since, new Date(now));
     const circle = await this.#circle(entry.payTo, calls, new Date(now - CIRCLE_MS));
     const payers = payersOf(calls, circle).map(({ address }) => address);
     const witnesses =
       payers.length === 0
         ? new Map<Address, readonly Address[]>()
-        : await this.parts.calls.witnesses(
+        : await this.calls.witnesses(
             payers.slice(0, PAYERS_MAX),
             [...circle],
             [...new Set(calls.map(({ payer }) => payer))],
@@ -72,7 +77,7 @@ export class Rater {
     const dueAt =
       calls.length === 0 ? undefined : new Date(now + (mayChange ? PAUSE_MS : REFRESH_MS));
     const quality = qualityOf(calls, circle, witnesses, now);
-    await this.parts.calls.rate(entry, { quality, ratedAt: new Date(now), takenUntil, dueAt });
+    await this.calls.rate(entry, { quality, ratedAt: new Date(now), takenUntil, dueAt });
   }
 
   /** The payee, whom it paid, whom those paid, and from there on whom buyers of the circle paid. */
@@ -81,7 +86,7 @@ export class Rater {
     const circle = new Set([payTo]);
     let newest: readonly Address[] = buyers.size === 0 ? [] : [payTo];
     for (let step = 1; newest.length > 0 && step <= CIRCLE_STEPS; step += 1) {
-      const paid = await this.parts.calls.paidBy(newest, since);
+      const paid = await this.calls.paidBy(newest, since);
       const others = paid.filter((one) => !circle.has(one));
       for (const one of others) circle.add(one);
       newest = step === 1 ? others : others.filter((one) => buyers.has(one));

@@ -30,8 +30,8 @@ describe('ApiKeyStore', () => {
     symlinkSync('..data/keys.json', join(folder, 'keys.json'));
     events = [];
     store = new ApiKeyStore(join(folder, 'keys.json'), {
-      info: ({ keys }: { keys: number }) => events.push(`loaded ${keys}`),
-      error: ({ reason }: { reason: string }) => events.push(reason),
+      info: (line: unknown) => events.push(`loaded ${(line as { keys: number }).keys}`),
+      error: (line: unknown) => events.push((line as { reason: string }).reason),
     });
     await store.start();
     store.stop();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import type { CatalogueCounts } from '../../discovery/operators/catalogue-figures.js';
+import type { CatalogueCounts } from '../../discovery/postgres/postgres-counts.js';
 import { CatalogueGauges } from './catalogue-metrics.js';
 
 const linesOf = async (registry: Registry): Promise<readonly string[]> =>

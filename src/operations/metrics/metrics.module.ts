@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
-import { learnsListings } from '../../discovery/learning/learning.module.js';
+import { LearningModule, learnsListings } from '../../discovery/learning/learning.module.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { HistoryObserver } from '../../history/history-observer.js';
 import { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
@@ -59,7 +59,7 @@ export class MetricsModule {
     ];
     return {
       module: MetricsModule,
-      imports: settles ? [SettlingHealthModule] : [],
+      imports: [...(settles ? [SettlingHealthModule] : []), ...(learns ? [LearningModule] : [])],
       controllers: [MetricsController],
       providers: [
         Registry,

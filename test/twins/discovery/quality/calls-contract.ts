@@ -72,16 +72,16 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
       );
     }
     const rate = () =>
-      new Rater({
-        calls: one.calls,
-        clock: { now: () => now, steady: () => now, sleep: () => Promise.resolve() },
-        observer: {
-          troubled: (error) => {
-            throw error;
+      new Rater(
+        one.calls,
+        { now: () => now, steady: () => now, sleep: () => Promise.resolve() },
+        {
+          info: () => undefined,
+          error: (trouble: unknown) => {
+            throw trouble;
           },
-          recovered: () => undefined,
         },
-      }).round();
+      ).round();
     const entries = () => one.catalogue.page({ since: new Date(0) }, { offset: 0 }, 99);
     async function entryOf(payTo: Address): Promise<CatalogueEntry> {
       const found = (await entries()).find((entry) => entry.payTo === payTo);
