@@ -225,7 +225,7 @@ const LIMITED = problem(
 /** What each of the questions refuses alike. */
 const REFUSALS: JsonObject = {
   400: problem('A parameter that is none.', {
-    error: 'payTo: must be an address: 0x and 40 hex digits.',
+    error: 'payTo must be an address: 0x and 40 hex digits.',
     code: 'invalid_query',
   }),
   429: LIMITED,

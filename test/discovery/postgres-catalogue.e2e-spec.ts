@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Discovery } from '../../src/discovery/asking/discovery.js';
+import { ListQueryDto } from '../../src/discovery/asking/dto/discovery-query.dto.js';
 import type { CatalogueFilter } from '../../src/discovery/catalogue.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
@@ -123,7 +124,7 @@ describe('a catalogue in PostgreSQL', () => {
     let read = 0;
     // As a client reads that goes by the number alone.
     for (let total = 1; read < total;) {
-      const answer = await discovery.list({ offset: String(read) }, 2);
+      const answer = await discovery.list(Object.assign(new ListQueryDto(), { offset: read }), 2);
       const { pagination } = answer as { readonly pagination: { readonly total: number } };
       total = pagination.total;
       totals.push(total);

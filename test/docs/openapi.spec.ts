@@ -3,13 +3,16 @@ import { describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ASSETS_OPENAPI } from '../../src/facilitator/assets/assets.openapi.js';
 import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
+import { DoctorV2Controller } from '../../src/facilitator/doctor/doctor.v2.controller.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
 import { SettlementsV2Controller } from '../../src/facilitator/status/settlements.v2.controller.js';
 import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
 import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { HUB_OPERATORS_OPENAPI } from '../../src/hub/operators/operators.openapi.js';
+import { AdminController } from '../../src/operations/admin/admin.controller.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
+import { AdminCatalogueController } from '../../src/operations/admin/admin-catalogue.controller.js';
 import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { openApiDocument } from '../../src/platform/openapi/document.js';
 import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
@@ -30,7 +33,11 @@ const PARTS = [
 ];
 /** What the decorators of controllers say, by room. */
 const LOOK_UPS = await describedControllers(SettlementsV2Controller);
-const ROUTES = [LOOK_UPS];
+const ROUTES = [
+  LOOK_UPS,
+  await describedControllers(DoctorV2Controller),
+  await describedControllers(AdminController, AdminCatalogueController),
+];
 const DOCUMENT = openApiDocument([...PARTS, ...ROUTES]);
 
 describe('the OpenAPI description', () => {

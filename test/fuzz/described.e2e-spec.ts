@@ -92,7 +92,7 @@ const RULES_OF_VALUES: readonly {
   },
   {
     operation: /^(examineSeller)$/,
-    answer: /GET and HEAD have none/,
+    answer: /absent with GET and HEAD/,
     because: 'a field that another one excludes is said in words',
   },
   {

@@ -132,7 +132,7 @@ describe('the catalogue for operators', () => {
 
   it.each([
     ['{"kind":"host"}', 'value'],
-    ['[]', 'kind'],
+    ['[]', 'object'],
     ['nothing', 'JSON'],
     [`{"kind":"host","value":"a","reason":"${'x'.repeat(300)}"}`, 'reason'],
   ])('says what is wrong with %s', async (body, name) => {

@@ -2,21 +2,29 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
   BadRequestException,
+  Body,
   Controller,
   Get,
   HttpCode,
   Injectable,
   Post,
+  Query,
   Req,
   Res,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
-import { sendJson, sendJsonText } from '../../platform/http/json.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { sendJsonText } from '../../platform/http/json.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
+import { CatalogueStatementDto } from '../owned/dto/catalogue-statement.dto.js';
 import { Statements } from '../owned/statements.js';
 import { type Answer, type AskedVersion, Discovery } from './discovery.js';
+import {
+  ListQueryDto,
+  MerchantQueryDto,
+  SearchQueryDto,
+  StatusQueryDto,
+} from './dto/discovery-query.dto.js';
 import { pageText } from './page-text.js';
 import { validate } from './validation.js';
 
@@ -30,49 +38,63 @@ abstract class DiscoveryController {
 
   constructor(
     protected readonly discovery: Discovery,
-    protected readonly bodies: JsonBodyReader,
     protected readonly rules: CatalogueSettings,
     protected readonly statements: Statements,
   ) {}
 
   @Get('resources')
-  async resources(@Req() request: Request, @Res() response: Response): Promise<void> {
-    send(request, response, await this.discovery.list(request.query, this.version));
+  async resources(
+    @Query() query: ListQueryDto,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    send(request, response, await this.discovery.list(query, this.version));
   }
 
   @Get('search')
-  async search(@Req() request: Request, @Res() response: Response): Promise<void> {
-    send(request, response, await this.discovery.search(request.query, this.version));
+  async search(
+    @Query() query: SearchQueryDto,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    send(request, response, await this.discovery.search(query, this.version));
   }
 
   @Get('merchant')
-  async merchant(@Req() request: Request, @Res() response: Response): Promise<void> {
-    send(request, response, await this.discovery.merchant(request.query, this.version));
+  async merchant(
+    @Query() query: MerchantQueryDto,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    send(request, response, await this.discovery.merchant(query, this.version));
   }
 
   @Get('status')
-  async status(@Req() request: Request, @Res() response: Response): Promise<void> {
-    send(request, response, await this.discovery.status(request.query));
+  async status(
+    @Query() query: StatusQueryDto,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    send(request, response, await this.discovery.status(query));
   }
 
   @Post('validate')
   @HttpCode(200)
-  async validate(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const answer = validate(await this.bodies.json(request, response), this.rules);
+  validate(@Body() terms: unknown): Answer {
+    const answer = validate(terms, this.rules);
     if (answer === undefined) {
       throw new BadRequestException(
         'The body of a 402 is expected: x402Version 1 or 2, and a list accepts.',
       );
     }
-    sendJson(response, 200, answer);
+    return answer;
   }
 
   /** Whoever brings it: the signature says whose words they are. */
   @Post('statements')
   @HttpCode(200)
-  async state(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const body = await this.bodies.json(request, response);
-    sendJson(response, 200, await this.statements.accept(body));
+  state(@Body() statement: CatalogueStatementDto): Promise<Answer> {
+    return this.statements.accept(statement);
   }
 }
 

@@ -8,10 +8,17 @@ import {
   RESOURCE,
   TOKEN,
 } from '../../../test/builders/discovery/lesson.js';
+import { readQuery } from '../../../test/builders/platform/http/dto.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { ArchiveError } from '../../history/archive.js';
 import type { CatalogueReader } from '../catalogue.js';
 import { Discovery } from './discovery.js';
+import {
+  ListQueryDto,
+  MerchantQueryDto,
+  SearchQueryDto,
+  StatusQueryDto,
+} from './dto/discovery-query.dto.js';
 
 const DAY_MS = 86_400_000;
 const at = (name: string | number): string => `https://shop.example.com/${name}`;
@@ -36,8 +43,16 @@ describe('the catalogue, asked', () => {
       { now: () => NOON + DAY_MS },
       reader,
     );
+  const ask = {
+    list: async (query: object, version: 1 | 2 = 2) =>
+      discovery.list(await readQuery(ListQueryDto, query), version),
+    search: async (query: object) => discovery.search(await readQuery(SearchQueryDto, query), 2),
+    merchant: async (query: object) =>
+      discovery.merchant(await readQuery(MerchantQueryDto, query), 2),
+    status: async (query: object) => discovery.status(await readQuery(StatusQueryDto, query)),
+  };
   const list = async (query: object, version: 1 | 2 = 2) =>
-    (await discovery.list(query, version)) as unknown as Listed;
+    (await ask.list(query, version)) as unknown as Listed;
   const resourcesOf = ({ items }: Listed) => items.map(({ resource }) => resource);
   const learnMany = (count: number) =>
     catalogue.learn(
@@ -45,7 +60,7 @@ describe('the catalogue, asked', () => {
     );
   const problemOf = async (query: object): Promise<string> => {
     try {
-      await discovery.list(query, 2);
+      await ask.list(query);
     } catch (error) {
       return (error as Error).message;
     }
@@ -54,7 +69,7 @@ describe('the catalogue, asked', () => {
 
   it('lists as the stock client of V2 reads it', async () => {
     await catalogue.learn([aLesson({ description: 'Weather', tags: ['weather'] })]);
-    expect(await discovery.list({}, 2)).toEqual({
+    expect(await ask.list({})).toEqual({
       x402Version: 2,
       items: [
         {
@@ -163,18 +178,18 @@ describe('the catalogue, asked', () => {
   });
 
   it.each([
-    [{ payTo: 'me' }, 'payTo: must be an address: 0x and 40 hex digits.'],
-    [{ payTo: [PAYEE, PAYEE] }, 'payTo: must be given once, as a text.'],
-    [{ network: 'eip155:056' }, 'network: must be a network such as eip155:56'],
-    [{ type: 'ftp' }, 'type: must be http or mcp.'],
-    [{ limit: '-1' }, 'limit: must be a whole number.'],
-    [{ limit: '1e3' }, 'limit: must be a whole number.'],
-    [{ offset: '10001' }, 'offset: must be at most 10000.'],
-    [{ maxPrice: '5' }, 'maxPrice: needs asset'],
-    [{ asset: TOKEN, maxPrice: '0x5' }, 'maxPrice: must be a whole number of atomic units.'],
-    [{ cursor: 'nonsense' }, 'cursor: must be a cursor of an answer to this query.'],
-    [{ cursor: 'x'.repeat(201) }, 'cursor: must be a cursor of an answer.'],
-    [{ scheme: 'x'.repeat(65) }, 'scheme: must be at most 64 characters.'],
+    [{ payTo: 'me' }, 'payTo must be an address: 0x and 40 hex digits.'],
+    [{ payTo: [PAYEE, PAYEE] }, 'payTo must be given once.'],
+    [{ network: 'eip155:056' }, 'network must be a network such as eip155:56'],
+    [{ type: 'ftp' }, 'type must be one of http, mcp.'],
+    [{ limit: '-1' }, 'limit must be a whole number'],
+    [{ limit: '1e3' }, 'limit must be a whole number'],
+    [{ offset: '10001' }, 'offset must be a whole number, 0 to 10000.'],
+    [{ maxPrice: '5' }, 'maxPrice needs asset'],
+    [{ asset: TOKEN, maxPrice: '0x5' }, 'maxPrice must be a whole number of atomic units.'],
+    [{ cursor: 'nonsense' }, 'cursor must be a cursor of an answer to this query.'],
+    [{ cursor: 'x'.repeat(201) }, 'cursor must be text of 1 to 200 characters.'],
+    [{ scheme: 'x'.repeat(65) }, 'scheme must be text of 0 to 64 characters.'],
   ])('refuses %j and names what is wrong', async (query, problem) => {
     expect(await problemOf(query)).toContain(problem);
   });
@@ -185,7 +200,7 @@ describe('the catalogue, asked', () => {
       aLesson({ resource: at('b'), description: 'Weather too' }, { at: NOON - 1 }),
       aLesson({ resource: at('c'), description: 'Stocks' }, { at: NOON - 2 }),
     ]);
-    const found = (await discovery.search({ query: ' weather ', limit: '1' }, 2)) as unknown as {
+    const found = (await ask.search({ query: ' weather ', limit: '1' })) as unknown as {
       readonly resources: readonly { readonly resource: string }[];
       readonly pagination: { readonly cursor: string };
     };
@@ -197,11 +212,11 @@ describe('the catalogue, asked', () => {
       pagination: { limit: 1, cursor: expect.any(String) },
     });
     const { cursor } = found.pagination;
-    expect(await discovery.search({ query: 'weather', limit: '1', cursor }, 2)).toMatchObject({
+    expect(await ask.search({ query: 'weather', limit: '1', cursor })).toMatchObject({
       resources: [{ resource: at('b') }],
       pagination: { limit: 1, cursor: null },
     });
-    expect((await discovery.search({}, 2))['resources']).toHaveLength(3);
+    expect((await ask.search({}))['resources']).toHaveLength(3);
     for (const query of [
       { query: 'x'.repeat(401) },
       { query: 'a\0b' },
@@ -210,30 +225,30 @@ describe('the catalogue, asked', () => {
       { query: '-'.repeat(40) },
       { cursor: 'bzk5OTk5' },
     ]) {
-      await expect(discovery.search(query, 2)).rejects.toMatchObject({
+      await expect(ask.search(query)).rejects.toMatchObject({
         status: 400,
-        message: expect.stringMatching(/^(query|cursor): /),
+        message: expect.stringMatching(/^(query|cursor) /),
       });
     }
   });
 
   it('knows the entries of a payee', async () => {
     await catalogue.learn([aLesson(), aLesson({}, { payTo: OTHER_PAYEE })]);
-    expect(await discovery.merchant({ payTo: PAYEE }, 2)).toMatchObject({
+    expect(await ask.merchant({ payTo: PAYEE })).toMatchObject({
       payTo: PAYEE,
       resources: [{ resource: RESOURCE, otherPayees: 1 }],
       pagination: { limit: 20, offset: 0, total: 1 },
     });
-    await expect(discovery.merchant({}, 2)).rejects.toThrow('payTo: ');
+    await expect(ask.merchant({})).rejects.toThrow('payTo ');
   });
 
   describe('why something is or is not listed', () => {
     const codeOf = async (resource: string, more: object = {}) =>
-      (await discovery.status({ resource, ...more }))['code'];
+      (await ask.status({ resource, ...more }))['code'];
 
     it('is told of what is listed, with any query and in any spelling', async () => {
       await catalogue.learn([aLesson()]);
-      expect(await discovery.status({ resource: 'HTTPS://Shop.example.com/weather?a=b' })).toEqual({
+      expect(await ask.status({ resource: 'HTTPS://Shop.example.com/weather?a=b' })).toEqual({
         resource: RESOURCE,
         listed: true,
         code: 'listed',
@@ -264,26 +279,26 @@ describe('the catalogue, asked', () => {
       expect(await codeOf(at('never'))).toBe('unknown');
       expect(await codeOf('http://10.0.0.1/')).toBe('resource_not_public');
       expect(await codeOf('javascript:alert(1)')).toBe('resource_scheme');
-      await expect(discovery.status({})).rejects.toThrow('resource: ');
+      await expect(ask.status({})).rejects.toThrow('resource ');
     });
   });
 
   it('is empty, and says why, where there is no catalogue', async () => {
     discovery = over(undefined);
     const none = { limit: 100, offset: 0, total: 0 };
-    expect(await discovery.list({}, 2)).toEqual({ x402Version: 2, items: [], pagination: none });
-    expect(await discovery.search({ query: 'a' }, 2)).toMatchObject({ resources: [] });
-    expect(await discovery.merchant({ payTo: PAYEE }, 2)).toMatchObject({ resources: [] });
-    expect(await discovery.status({ resource: RESOURCE })).toMatchObject({ code: 'catalogue_off' });
+    expect(await ask.list({})).toEqual({ x402Version: 2, items: [], pagination: none });
+    expect(await ask.search({ query: 'a' })).toMatchObject({ resources: [] });
+    expect(await ask.merchant({ payTo: PAYEE })).toMatchObject({ resources: [] });
+    expect(await ask.status({ resource: RESOURCE })).toMatchObject({ code: 'catalogue_off' });
   });
 
   it('is not empty where it cannot be asked', async () => {
     const away = () => Promise.reject(new ArchiveError('database_unreachable', undefined));
     discovery = over({ page: away, count: away, search: away, standings: away });
     for (const answer of [
-      discovery.list({}, 2),
-      discovery.search({ query: 'a' }, 2),
-      discovery.status({ resource: RESOURCE }),
+      ask.list({}),
+      ask.search({ query: 'a' }),
+      ask.status({ resource: RESOURCE }),
     ]) {
       await expect(answer).rejects.toMatchObject({ status: 503, code: 'catalogue_unavailable' });
     }
@@ -291,8 +306,8 @@ describe('the catalogue, asked', () => {
 
   it('knows its cursors alone', async () => {
     const cursor = Buffer.from('s.0').toString('base64url');
-    await expect(discovery.list({ cursor }, 2)).rejects.toThrow('cursor: ');
-    await expect(discovery.search({ cursor }, 2)).rejects.toThrow('cursor: ');
-    await expect(discovery.merchant({ payTo: PAYEE, cursor }, 2)).rejects.toThrow('cursor: ');
+    await expect(ask.list({ cursor })).rejects.toThrow('cursor ');
+    await expect(ask.search({ cursor })).rejects.toThrow('cursor ');
+    await expect(ask.merchant({ payTo: PAYEE, cursor })).rejects.toThrow('cursor ');
   });
 });

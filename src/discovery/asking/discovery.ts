@@ -3,9 +3,9 @@ import type { Address } from 'viem';
 import { ArchiveError } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { invalidQuery } from '../../platform/http/read-query.js';
 import { readResourceUrl } from '../../protocol/listing/resource-url.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 import {
   type CatalogueEntry,
   type CatalogueFilter,
@@ -15,17 +15,22 @@ import {
 } from '../catalogue.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
+import {
+  ListQueryDto,
+  MerchantQueryDto,
+  SearchQueryDto,
+  StatusQueryDto,
+} from './dto/discovery-query.dto.js';
 import { itemOf } from './item.js';
 import {
   type AskedFilter,
   type AskedList,
   type AskedSearch,
   cursorOf,
+  invalidQuery,
+  listOf,
   offsetCursorOf,
-  readList,
-  readMerchant,
-  readSearch,
-  readStatus,
+  searchOf,
 } from './query.js';
 
 /** The version a path speaks; a client of V1 can buy nothing of a seller that speaks V2 alone. */
@@ -59,8 +64,8 @@ export class Discovery {
     @Optional() @Inject(CatalogueReader) private readonly reader?: CatalogueReader,
   ) {}
 
-  async list(query: unknown, version: AskedVersion): Promise<Answer> {
-    const asked = readList(query);
+  async list(query: ListQueryDto, version: AskedVersion): Promise<Answer> {
+    const asked = listOf(query);
     const { entries, ...rest } = await this.#page(asked, version);
     return {
       x402Version: version,
@@ -69,23 +74,23 @@ export class Discovery {
     };
   }
 
-  async merchant(query: unknown, version: AskedVersion): Promise<Answer> {
-    const { payTo, ...asked } = readMerchant(query);
+  async merchant(query: MerchantQueryDto, version: AskedVersion): Promise<Answer> {
+    const asked = listOf(query);
     const { entries, ...rest } = await this.#page(asked, version);
     return {
       x402Version: version,
-      payTo,
+      payTo: readAddress(query.payTo),
       resources: entries.map(itemOf),
       pagination: paginationOf(asked, rest),
     };
   }
 
-  async search(query: unknown, version: AskedVersion): Promise<Answer> {
-    const asked = readSearch(query);
+  async search(query: SearchQueryDto, version: AskedVersion): Promise<Answer> {
+    const asked = searchOf(query);
     const { text, limit, start } = asked;
     // Without words it is a list, the newest first.
     const found = await this.#found(asked, version);
-    if (found === 'unreadable') throw invalidQuery(`query: ${UNREADABLE}.`);
+    if (found === 'unreadable') throw invalidQuery(`query ${UNREADABLE}.`);
     const { entries, method } = found;
     const next = entries.length > limit ? offsetCursorOf(start.offset + limit) : undefined;
     return {
@@ -98,8 +103,8 @@ export class Discovery {
   }
 
   /** Whether a resource is listed, and else why not. */
-  async status(query: unknown): Promise<Answer> {
-    const { resource: said, payTo } = readStatus(query);
+  async status({ resource: said, ...query }: StatusQueryDto): Promise<Answer> {
+    const payTo = readAddress(query.payTo);
     const url = readResourceUrl(said, 'resource', this.settings.allow);
     if ('code' in url) return standing(said, url.code, []);
     const resource = url.origin + url.path;

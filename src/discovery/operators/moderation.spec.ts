@@ -1,15 +1,18 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { aLesson, NOON, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { readBody, readQuery } from '../../../test/builders/platform/http/dto.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { MemoryModeration } from '../../../test/twins/discovery/operators/memory-moderation.js';
 import { ArchiveError } from '../../history/archive.js';
+import { readHost } from './denial-name.js';
+import { DenialsQueryDto, EntriesQueryDto, VerdictDto } from './dto/moderation.dto.js';
 import { Moderation } from './moderation.js';
-import { readHost } from './moderation-request.js';
 import type { ModerationStore } from './moderation-store.js';
 
 const DAY_MS = 86_400_000;
 const VERDICT = { kind: 'host', value: 'shop.example.com', reason: 'spam' };
+const verdict = Object.assign(new VerdictDto(), VERDICT);
 
 describe('moderation', () => {
   let catalogue: MemoryCatalogue;
@@ -26,14 +29,20 @@ describe('moderation', () => {
     moderation = make(store);
   });
 
+  const entries = async (query: object, of = moderation) =>
+    of.entries(await readQuery(EntriesQueryDto, query));
+  const denials = async (query: object, of = moderation) =>
+    of.denials(await readQuery(DenialsQueryDto, query));
+  const deny = async (body: unknown, by: string) =>
+    moderation.deny(await readBody(VerdictDto, body), by);
   const statesOf = async (): Promise<unknown> => {
-    const { entries } = (await moderation.entries({})) as { entries: { state: string }[] };
-    return entries.map(({ state }) => state);
+    const { entries: found } = (await entries({})) as { entries: { state: string }[] };
+    return found.map(({ state }) => state);
   };
 
   it('says of each entry whether it is listed, and else what hides it', async () => {
     await catalogue.learn([aLesson({ serviceName: 'Weather' })]);
-    expect(await moderation.entries({})).toEqual({
+    expect(await entries({})).toEqual({
       entries: [
         {
           id: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -54,18 +63,18 @@ describe('moderation', () => {
     });
     now = NOON + 40 * DAY_MS;
     expect(await statesOf()).toEqual(['expired']);
-    await moderation.deny(VERDICT, 'night-shift');
+    await deny(VERDICT, 'night-shift');
     expect(await statesOf()).toEqual(['denied']);
   });
 
   it('notes who did it, and answers what was done', async () => {
-    expect(await moderation.deny(VERDICT, 'night-shift')).toEqual({
+    expect(await deny(VERDICT, 'night-shift')).toEqual({
       outcome: 'denied',
       denial: { ...VERDICT, by: 'night-shift', at: new Date(now) },
     });
-    expect(await moderation.deny(VERDICT, 'day-shift')).toMatchObject({ outcome: 'unchanged' });
+    expect(await deny(VERDICT, 'day-shift')).toMatchObject({ outcome: 'unchanged' });
     const { kind, value } = VERDICT;
-    expect(await moderation.allow(VERDICT, 'day-shift')).toEqual({
+    expect(await moderation.allow(verdict, 'day-shift')).toEqual({
       outcome: 'allowed',
       kind,
       value,
@@ -78,14 +87,14 @@ describe('moderation', () => {
 
   it('goes on where the page before ended', async () => {
     for (const value of ['a.example.org', 'b.example.org', '[::1]']) {
-      await moderation.deny({ ...VERDICT, value }, 'night-shift');
+      await deny({ ...VERDICT, value }, 'night-shift');
     }
-    const first = (await moderation.denials({ limit: '2' })) as { next?: string };
+    const first = (await denials({ limit: '2' })) as { next?: string };
     expect(first.next).toBe('host:a.example.org');
-    expect(await moderation.denials({ after: first.next })).toMatchObject({
+    expect(await denials({ after: first.next })).toMatchObject({
       denials: [{ value: '[::1]' }],
     });
-    expect(await codeOf(moderation.denials({ after: 'host:gone.example.org' }))).toEqual([
+    expect(await codeOf(denials({ after: 'host:gone.example.org' }))).toEqual([
       400,
       'invalid_cursor',
     ]);
@@ -101,10 +110,10 @@ describe('moderation', () => {
     ['reason', { ...VERDICT, reason: 'x'.repeat(201) }],
     ['reason', { ...VERDICT, reason: 'a\u202Eb' }],
     ['field', { ...VERDICT, until: 'tomorrow' }],
-    ['kind', []],
-    ['kind', 'deny'],
+    ['object', []],
+    ['object', 'deny'],
   ])('refuses a verdict whose %s is wrong: %j', async (name, body) => {
-    await expect(moderation.deny(body, 'night-shift')).rejects.toMatchObject({
+    await expect(deny(body, 'night-shift')).rejects.toMatchObject({
       status: 400,
       code: 'invalid_request',
       message: expect.stringContaining(name),
@@ -123,7 +132,7 @@ describe('moderation', () => {
     ['after', { after: 'x' }],
     ['parameter', { page: '2' }],
   ])('names what is wrong with a question: %s', async (name, query) => {
-    await expect(moderation.entries(query)).rejects.toMatchObject({
+    await expect(entries(query)).rejects.toMatchObject({
       status: 400,
       code: 'invalid_query',
       message: expect.stringContaining(name),
@@ -132,18 +141,18 @@ describe('moderation', () => {
 
   it('is off without a catalogue, and away while the database is', async () => {
     const off = make(undefined);
-    for (const answer of [off.entries({}), off.denials({}), off.deny(VERDICT, 'a')]) {
+    for (const answer of [entries({}, off), denials({}, off), off.deny(verdict, 'a')]) {
       expect(await codeOf(answer)).toEqual([501, 'catalogue_off']);
     }
     const failing = (sqlState: string): ModerationStore =>
       new Proxy(store, {
         get: () => () => Promise.reject(new ArchiveError('database_failed', sqlState)),
       });
-    expect(await codeOf(make(failing('08006')).allow(VERDICT, 'a'))).toEqual([
+    expect(await codeOf(make(failing('08006')).allow(verdict, 'a'))).toEqual([
       503,
       'catalogue_unavailable',
     ]);
-    expect(await codeOf(make(failing('57014')).entries({}))).toEqual([503, 'catalogue_too_slow']);
+    expect(await codeOf(entries({}, make(failing('57014'))))).toEqual([503, 'catalogue_too_slow']);
   });
 });
 

@@ -2,11 +2,14 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ArchiveError } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { invalidQuery, readQuery } from '../../platform/http/read-query.js';
+import { plainText } from '../../protocol/listing/seller-words.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 import { UNREADABLE } from '../asking/discovery.js';
+import { invalidQuery } from '../asking/query.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
-import { DENIALS_QUERY, ENTRIES_QUERY, readVerdict } from './moderation-request.js';
+import { denialNameOf, nameOf, readHost, REASON_MAX } from './denial-name.js';
+import { DenialsQueryDto, EntriesQueryDto, VerdictDto } from './dto/moderation.dto.js';
 import { type Denial, type ModeratedEntry, ModerationStore } from './moderation-store.js';
 
 /** A part of an answer: dates become ISO 8601 in it, and what is not known is left out. */
@@ -30,10 +33,13 @@ export class Moderation {
   ) {}
 
   /** Entries, listed or not, and what hides them. */
-  async entries(query: unknown): Promise<View> {
+  async entries({ text, payTo, host, limit, after }: EntriesQueryDto): Promise<View> {
     const store = this.#store();
-    const { limit, after, ...asked } = readQuery(ENTRIES_QUERY, query);
-    const filter = { text: asked.text, payTo: asked.payTo, host: asked.host };
+    const filter = {
+      text: text?.trim() === '' ? undefined : text?.trim(),
+      payTo: readAddress(payTo),
+      host: host === undefined ? undefined : readHost(host),
+    };
     const found = await told(store.entries(filter, after, limit + 1));
     if (found === 'unreadable') throw invalidQuery(`text ${UNREADABLE}.`);
     const { shown, last } = cut(found, limit);
@@ -43,17 +49,21 @@ export class Moderation {
     };
   }
 
-  async denials(query: unknown): Promise<View> {
+  async denials({ kind, value, limit, after }: DenialsQueryDto): Promise<View> {
     const store = this.#store();
-    const { limit, after, ...filter } = readQuery(DENIALS_QUERY, query);
-    const found = await told(store.denials(filter, after, limit + 1));
+    const filter = {
+      kind,
+      value: value === undefined ? undefined : (readAddress(value) ?? readHost(value)),
+    };
+    const place = after === undefined ? undefined : denialNameOf(after);
+    const found = await told(store.denials(filter, place, limit + 1));
     const { shown, last } = cut(found, limit);
     return { denials: shown, ...(last && { next: `${last.kind}:${last.value}` }) };
   }
 
   /** @param by - id of the API key. */
-  async deny(body: unknown, by: string): Promise<View> {
-    const denial = this.#denialOf(body, by);
+  async deny(verdict: VerdictDto, by: string): Promise<View> {
+    const denial = this.#denialOf(verdict, by);
     const outcome = await told(this.#store().deny(denial, DENIALS_MOST));
     if (outcome === 'full') {
       throw new CodedError(
@@ -65,8 +75,8 @@ export class Moderation {
   }
 
   /** @param by - id of the API key. */
-  async allow(body: unknown, by: string): Promise<View> {
-    const { kind, value, ...rest } = this.#denialOf(body, by);
+  async allow(verdict: VerdictDto, by: string): Promise<View> {
+    const { kind, value, ...rest } = this.#denialOf(verdict, by);
     const outcome = await told(this.#store().allow({ kind, value, ...rest }));
     return { outcome, kind, value };
   }
@@ -77,9 +87,18 @@ export class Moderation {
     throw new CodedError(501, 'catalogue_off', 'This deployment keeps no catalogue.');
   }
 
-  #denialOf(body: unknown, by: string): Denial {
-    this.#store();
-    return { ...readVerdict(body), by, at: new Date(this.clock.now()) };
+  #denialOf({ kind, value, reason }: VerdictDto, by: string): Denial {
+    const name = nameOf(kind, value);
+    if (name === undefined) {
+      throw new CodedError(
+        ...([400, 'invalid_request'] as const),
+        kind === 'payee'
+          ? 'value must be an address: 0x and 40 hex digits.'
+          : 'value must be a host, without scheme, port and path.',
+      );
+    }
+    const { text = '' } = plainText(reason, REASON_MAX);
+    return { ...name, reason: text, by, at: new Date(this.clock.now()) };
   }
 
   #entryView({ chainId, listing, denials, lastPaidAt, ...entry }: ModeratedEntry): View {

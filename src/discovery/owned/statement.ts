@@ -1,15 +1,14 @@
 import { type Address, hashTypedData, type Hex } from 'viem';
-import { z } from 'zod';
 import { CodedError } from '../../platform/http/coded-error.js';
 import type { ListingType } from '../../protocol/listing/listing.js';
 import { readWords, type Words } from '../../protocol/listing/read-declaration.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
-import { isJsonObject, readAddress } from '../../protocol/payment/wire-values.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
 
 /**
  * - `remove`: the entry is taken away, and no payment brings it back.
  * - `correct`: its words are these, whatever is declared.
- * - `restore`: what was said before is not said any more.
+ * - `restore`: the statements before are not valid any more.
  */
 export type StatementAction = 'remove' | 'correct' | 'restore';
 
@@ -71,43 +70,35 @@ export function statementDomain(catalogueUrl: string, chainId: number): Statemen
   return { name: `x402 catalogue at ${catalogueUrl}`, version: '1', chainId };
 }
 
-const short = (most: number) => z.string().max(most);
-/** Unix seconds of years people may live to see: JSON of wallets has numbers as texts. */
-const seconds = z
-  .union([z.number().int(), z.string().regex(/^\d{1,10}$/)])
-  .transform(Number)
-  .pipe(z.number().min(0).max(9_999_999_999));
+/** A statement as its DTO class has validated it. Words that are empty are not corrected. */
+interface Said {
+  readonly action: StatementAction;
+  readonly payTo: string;
+  readonly type: ListingType;
+  readonly resource: string;
+  readonly call: string;
+  readonly description: string;
+  readonly mimeType: string;
+  readonly serviceName: string;
+  readonly tags: readonly string[];
+  readonly iconUrl: string;
+  readonly issuedAt: number;
+  readonly until: number;
+}
 
-const BODY = z.object({
-  network: short(40),
-  statement: z.object({
-    action: z.enum(['remove', 'correct', 'restore']),
-    payTo: short(42),
-    type: z.enum(['http', 'mcp']),
-    resource: short(2048),
-    call: short(128),
-    description: short(500).default(''),
-    mimeType: short(100).default(''),
-    serviceName: short(32).default(''),
-    tags: z.array(short(32)).max(5).default([]),
-    iconUrl: short(2048).default(''),
-    issuedAt: seconds,
-    until: seconds.default(0),
-  }),
-  signature: z.string().regex(/^0x(?:[0-9a-fA-F]{2}){1,4096}$/),
-});
-
-type Body = z.output<typeof BODY>;
+interface SignedBody {
+  readonly network: string;
+  readonly statement: Said;
+  readonly signature: string;
+}
 
 /** @throws CodedError `invalid_statement`, with the field that is wrong. */
-export function readStatement(body: unknown, catalogueUrl: string): SignedStatement {
-  const read = BODY.safeParse(isJsonObject(body) ? body : {});
-  if (!read.success) throw invalid(read.error.issues[0]?.path.map(String).join('.') ?? '');
-  const { network, statement: said, signature } = read.data;
-  const chainId = chainIdOf(network);
-  if (chainId === undefined) throw invalid('network');
-  const payTo = readAddress(said.payTo);
-  if (payTo === undefined) throw invalid('statement.payTo');
+export function signedStatement(
+  { network, statement: said, signature }: SignedBody,
+  catalogueUrl: string,
+): SignedStatement {
+  const [chainId, payTo] = [chainIdOf(network), readAddress(said.payTo)];
+  if (chainId === undefined || payTo === undefined) throw invalid('network');
   const { action, type, resource, call, issuedAt, until } = said;
   const words = wordsOf(said);
   if ((action === 'correct') !== Object.keys(words).length > 0) throw invalid('statement.action');
@@ -136,7 +127,7 @@ export function readStatement(body: unknown, catalogueUrl: string): SignedStatem
 }
 
 /** What the reader of declarations would change is refused: what was signed is what is shown. */
-function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: Body['statement']): Words {
+function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: Said): Words {
   const said = { description, mimeType, serviceName, tags, iconUrl };
   const words = readWords(said);
   for (const [name, value] of Object.entries(said)) {
@@ -149,8 +140,5 @@ function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: Body['st
 }
 
 function invalid(path: string): CodedError {
-  return new CodedError(
-    ...([400, 'invalid_statement'] as const),
-    `${path === '' ? 'body' : path}: is missing, or is not as docs/discovery.md says.`,
-  );
+  return new CodedError(400, 'invalid_statement', `${path} is not as docs/discovery.md says.`);
 }

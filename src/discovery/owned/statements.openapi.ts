@@ -75,7 +75,7 @@ export const statementOperation = (refusals: JsonObject): JsonObject => ({
   responses: {
     200: jsonAnswer('It was taken.', 'CatalogueStatementTaken', undefined, RATE),
     400: refusal('`invalid_statement`, `statement_expired` or `statement_early`.', [
-      'statement.until: is missing, or is not as docs/discovery.md says.',
+      'statement.until is not as docs/discovery.md says.',
       'invalid_statement',
     ]),
     403: refusal('Not signed by its payee, for this catalogue and network.', [

@@ -3,9 +3,11 @@ import type { Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { aLesson, NOON, OTHER_PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { readBody } from '../../../test/builders/platform/http/dto.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { ArchiveError } from '../../history/archive.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { CatalogueStatementDto } from './dto/catalogue-statement.dto.js';
 import { PayeeSignatures } from './payee-signatures.js';
 import { STATEMENT_TYPES, statementDomain } from './statement.js';
 import { Statements, type StatementStore } from './statements.js';
@@ -88,10 +90,12 @@ describe('statements of payees', () => {
   }
   const listed = async () =>
     (await catalogue.page({ since: new Date(0) }, { offset: 0 }, 9)).map((one) => one.payTo);
-  const refused = (body: unknown) => codeOf(statements.accept(body));
+  const accept = async (body: unknown, by = statements) =>
+    by.accept(await readBody(CatalogueStatementDto, body));
+  const refused = (body: unknown) => codeOf(accept(body));
 
   it('takes an entry away for its payee, and for nobody else', async () => {
-    expect(await statements.accept(await signed())).toMatchObject({
+    expect(await accept(await signed())).toMatchObject({
       code: 'removed',
       network: 'eip155:56',
       payTo,
@@ -103,7 +107,7 @@ describe('statements of payees', () => {
 
   it('shows the words a payee has signed', async () => {
     const words = { description: 'Forecasts', tags: ['sky', 'rain'] };
-    const answer = await statements.accept(await signed({ action: 'correct', ...words }));
+    const answer = await accept(await signed({ action: 'correct', ...words }));
     expect(answer).toMatchObject({ code: 'corrected', words });
     const [entry] = await catalogue.page({ since: new Date(0), payTo }, { offset: 0 }, 1);
     expect(entry?.listing).toMatchObject(words);
@@ -127,10 +131,10 @@ describe('statements of payees', () => {
   it('takes none twice, and none that was issued before the last', async () => {
     const removal = await signed();
     const before = await signed({ action: 'restore', issuedAt: NOW - 1 });
-    await statements.accept(removal);
+    await accept(removal);
     expect(await refused(removal)).toEqual([409, 'statement_used']);
     expect(await refused(before)).toEqual([409, 'statement_used']);
-    expect(await statements.accept(await signed({ action: 'restore', issuedAt: NOW + 1 }))).toEqual(
+    expect(await accept(await signed({ action: 'restore', issuedAt: NOW + 1 }))).toEqual(
       expect.objectContaining({ code: 'restored' }),
     );
     expect(await refused(removal)).toEqual([409, 'statement_used']);
@@ -138,7 +142,7 @@ describe('statements of payees', () => {
 
   it('takes one of two that come at once', async () => {
     const removal = await signed();
-    const both = await Promise.allSettled([removal, removal].map((one) => statements.accept(one)));
+    const both = await Promise.allSettled([removal, removal].map((one) => accept(one)));
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
@@ -161,7 +165,7 @@ describe('statements of payees', () => {
     expect(await refused(unknown)).toEqual([404, 'entry_unknown']);
     expect(wallet.asked).toBe(0);
     const ofWallet = { ...(await signed()), signature: `0x${'ab'.repeat(700)}` };
-    expect(await statements.accept(ofWallet)).toMatchObject({ code: 'removed' });
+    expect(await accept(ofWallet)).toMatchObject({ code: 'removed' });
     wallet.answer = `0xffffffff${'0'.repeat(56)}`;
     const no = await signed({ action: 'restore', issuedAt: NOW + 1 }, { by: stranger });
     expect(await refused(no)).toEqual([403, 'wrong_signer']);
@@ -207,16 +211,16 @@ describe('statements of payees', () => {
   it('takes numbers as wallets write them', async () => {
     const { statement, ...rest } = await signed();
     const body = { ...rest, statement: { ...statement, issuedAt: String(NOW), until: '0' } };
-    expect(await statements.accept(body)).toMatchObject({ code: 'removed' });
+    expect(await accept(body)).toMatchObject({ code: 'removed' });
   });
 
   it('says that it cannot tell now, and that it takes none', async () => {
     const away = new ArchiveError('database_unreachable', undefined);
     const down = over({ ...undefinedStore(), standing: () => Promise.reject(away) });
-    expect(await codeOf(down.accept(await signed()))).toEqual([503, 'catalogue_unavailable']);
+    expect(await codeOf(accept(await signed(), down))).toEqual([503, 'catalogue_unavailable']);
     const off = [over(undefined), over(catalogue, null)];
     for (const one of off) {
-      expect(await codeOf(one.accept(await signed()))).toEqual([404, 'statements_off']);
+      expect(await codeOf(accept(await signed(), one))).toEqual([404, 'statements_off']);
     }
   });
 });

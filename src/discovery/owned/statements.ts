@@ -5,11 +5,12 @@ import { CodedError } from '../../platform/http/coded-error.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
+import { CatalogueStatementDto } from './dto/catalogue-statement.dto.js';
 import { PayeeSignatures } from './payee-signatures.js';
 import {
   type EntryName,
-  readStatement,
   type SignedStatement,
+  signedStatement,
   type Statement,
   type StatementAction,
 } from './statement.js';
@@ -52,13 +53,13 @@ export class Statements {
   ) {}
 
   /** @throws CodedError */
-  async accept(body: unknown): Promise<Readonly<Record<string, unknown>>> {
+  async accept(body: CatalogueStatementDto): Promise<Readonly<Record<string, unknown>>> {
     const { store } = this;
     const { url } = this.settings;
     if (store === undefined || url === undefined) {
       throw new CodedError(404, 'statements_off', 'This deployment takes no statements.');
     }
-    const signed = readStatement(body, url);
+    const signed = signedStatement(body, url);
     const { statement } = signed;
     this.#refuseLate(statement);
     const known = await this.#asked(store.standing(statement));

@@ -1,4 +1,7 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import {
+  Answers,
   jsonAnswer,
   type JsonObject,
   KEY_IF_IN_USE,
@@ -54,66 +57,43 @@ const EXAMPLE = {
 const problem = (description: string, error: string, headers?: readonly string[]): JsonObject =>
   jsonAnswer(description, 'Problem', { error }, headers);
 
-/** The check of sellers. */
+/** The description of `POST /v2/doctor`. */
+export const DescribesCheck = (): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: 'examineSeller',
+      tags: ['Sellers'],
+      summary: 'Looks at a seller as a buyer would',
+      description:
+        'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +
+        'account be verified. It pays nothing. Only public addresses are fetched, unless settings say ' +
+        'otherwise. There where `DOCTOR` is on.',
+      security: KEY_IF_IN_USE,
+    }),
+    Answers({
+      200: jsonAnswer('What was found.', 'DoctorReport', EXAMPLE, RATE),
+      400: jsonAnswer('No URL, or a method or body that is none.', 'Problem', {
+        error: 'body must be absent with GET and HEAD.',
+        code: 'invalid_request',
+      }),
+      401: problem('No API key, or an unknown one.', 'An API key is needed here.', [
+        'WWW-Authenticate',
+      ]),
+      403: problem('An API key that does not allow this.', 'This API key does not allow it.'),
+      408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
+      413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
+      415: problem('A content encoding that is not gzip, deflate or br.', 'It is not supported.'),
+      429: problem('Too many checks, of this caller or at once.', 'Too many requests.', [
+        'Retry-After',
+      ]),
+      503: problem('It cannot be counted now.', 'This cannot be looked up now; ask again.'),
+    }),
+  );
+
+/** What the check of sellers answers. */
 export const DOCTOR_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Sellers', description: 'What keeps buyers from paying a resource server.' }],
-  paths: {
-    '/v2/doctor': {
-      post: {
-        operationId: 'examineSeller',
-        tags: ['Sellers'],
-        summary: 'Looks at a seller as a buyer would',
-        description:
-          'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +
-          'account be verified. It pays nothing. Only public addresses are fetched, unless settings say ' +
-          'otherwise. There where `DOCTOR` is on.',
-        security: KEY_IF_IN_USE,
-        requestBody: {
-          required: true,
-          content: {
-            'application/json': {
-              schema: schemaRef('DoctorRequest'),
-              example: { url: 'https://seller.example/report', method: 'GET' },
-            },
-          },
-        },
-        responses: {
-          200: jsonAnswer('What was found.', 'DoctorReport', EXAMPLE, RATE),
-          400: problem('No URL, or a method or body that is none.', 'body: GET and HEAD have none'),
-          401: problem('No API key, or an unknown one.', 'An API key is needed here.', [
-            'WWW-Authenticate',
-          ]),
-          403: problem('An API key that does not allow this.', 'This API key does not allow it.'),
-          408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
-          413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
-          415: problem(
-            'A content encoding that is not gzip, deflate or br.',
-            'It is not supported.',
-          ),
-          429: problem('Too many checks, of this caller or at once.', 'Too many requests.', [
-            'Retry-After',
-          ]),
-          503: problem('It cannot be counted now.', 'This cannot be looked up now; ask again.'),
-        },
-      },
-    },
-  },
   schemas: {
-    DoctorRequest: objectSchema(
-      {
-        url: URL_SCHEMA,
-        method: METHOD,
-        body: {
-          anyOf: [
-            { type: 'string', maxLength: 16_384 },
-            { type: 'object', additionalProperties: true },
-          ],
-          description: 'Sent as JSON; the same is asked without it too. At most 16384 characters.',
-        },
-      },
-      ['url'],
-      { additionalProperties: false },
-    ) as JsonObject,
     DoctorReport: objectSchema(
       {
         url: URL_SCHEMA,

@@ -1,12 +1,32 @@
-import { Controller, Get, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import {
+  Body,
+  Controller,
+  Get,
+  Header,
+  HttpCode,
+  Post,
+  Query,
+  Req,
+  UseFilters,
+} from '@nestjs/common';
+import type { Request } from 'express';
 import { PinoLogger } from 'nestjs-pino';
+import {
+  DenialsQueryDto,
+  EntriesQueryDto,
+  VerdictDto,
+} from '../../discovery/operators/dto/moderation.dto.js';
 import { Moderation } from '../../discovery/operators/moderation.js';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { OpsOnly } from '../../platform/http/ops.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
+import {
+  DescribesAllow,
+  DescribesDenials,
+  DescribesDeny,
+  DescribesEntries,
+} from './admin-catalogue.openapi.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
-import { sendPrivate } from './send-private.js';
+import { NO_STORE } from './no-store.js';
 
 /** What the operator page shows of the catalogue, and does with it. */
 @Controller('admin/api/catalogue')
@@ -16,35 +36,45 @@ import { sendPrivate } from './send-private.js';
 export class AdminCatalogueController {
   constructor(
     private readonly moderation: Moderation,
-    private readonly bodies: JsonBodyReader,
     private readonly logger: PinoLogger,
   ) {}
 
   @Get('entries')
-  async entries(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.moderation.entries(query));
+  @Header(...NO_STORE)
+  @DescribesEntries()
+  entries(@Query() query: EntriesQueryDto): ReturnType<Moderation['entries']> {
+    return this.moderation.entries(query);
   }
 
   @Get('denials')
-  async denials(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.moderation.denials(query));
+  @Header(...NO_STORE)
+  @DescribesDenials()
+  denials(@Query() query: DenialsQueryDto): ReturnType<Moderation['denials']> {
+    return this.moderation.denials(query);
   }
 
   @Post('deny')
   @HttpCode(200)
-  async deny(@Req() request: Request, @Res() response: Response): Promise<void> {
+  @Header(...NO_STORE)
+  @DescribesDeny()
+  async deny(@Body() verdict: VerdictDto, @Req() request: Request): ReturnType<Moderation['deny']> {
     const by = callerOf(request) ?? '';
-    const done = await this.moderation.deny(await this.bodies.json(request, response), by);
+    const done = await this.moderation.deny(verdict, by);
     this.logger.warn({ by, outcome: done['outcome'] }, 'catalogue: deny');
-    sendPrivate(response, done);
+    return done;
   }
 
   @Post('allow')
   @HttpCode(200)
-  async allow(@Req() request: Request, @Res() response: Response): Promise<void> {
+  @Header(...NO_STORE)
+  @DescribesAllow()
+  async allow(
+    @Body() verdict: VerdictDto,
+    @Req() request: Request,
+  ): ReturnType<Moderation['allow']> {
     const by = callerOf(request) ?? '';
-    const done = await this.moderation.allow(await this.bodies.json(request, response), by);
+    const done = await this.moderation.allow(verdict, by);
     this.logger.warn({ by, outcome: done['outcome'] }, 'catalogue: allow');
-    sendPrivate(response, done);
+    return done;
   }
 }

@@ -1,13 +1,13 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
-import { REASON_MAX } from '../../discovery/operators/moderation-request.js';
 import {
-  type Json,
+  Answers,
   jsonAnswer,
   type JsonObject,
   KEY_ALWAYS,
   schemaRef,
 } from '../../platform/http/openapi.js';
-import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { ADMIN_REFUSALS } from './admin-refusals.openapi.js';
 
 const text: JsonObject = { type: 'string' };
@@ -25,13 +25,6 @@ function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
 }
 
 const value: JsonObject = { ...text, description: 'An address or a host, in lower case.' };
-
-const reason: JsonObject = {
-  ...text,
-  minLength: 1,
-  maxLength: REASON_MAX,
-  description: 'It is kept for ever.',
-};
 
 export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   CatalogueDenial: object({
@@ -70,18 +63,6 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     },
     { next: text },
   ),
-  CatalogueVerdict: {
-    ...object({
-      kind,
-      value: {
-        ...text,
-        minLength: 1,
-        description: 'An address; or a host without scheme, port and path.',
-      },
-      reason,
-    }),
-    additionalProperties: false,
-  },
   CatalogueDenied: object({
     outcome: { type: 'string', enum: ['denied', 'unchanged'] },
     denial: schemaRef('CatalogueDenial'),
@@ -112,10 +93,10 @@ const WRONG_QUERY = jsonAnswer(
   { error: 'payTo must be an address: 0x and 40 hex digits.', code: 'invalid_query' },
 );
 const WRONG_BODY = jsonAnswer('A field is wrong, or not known.', 'Problem', {
-  error: 'kind must be payee or host.',
+  error: 'kind must be one of payee, host.',
   code: 'invalid_request',
 });
-const BODY_REFUSALS: JsonObject = {
+const BODY_REFUSALS: Readonly<Record<number, JsonObject>> = {
   408: jsonAnswer('The body did not arrive in time.', 'Problem', {
     error: 'The body did not arrive in time.',
   }),
@@ -125,111 +106,67 @@ const BODY_REFUSALS: JsonObject = {
   }),
 };
 
-/** As `moderation-request.ts` reads them. */
-const PARAMETERS: Readonly<Record<string, JsonObject>> = {
-  text: { ...text, maxLength: 400, description: 'Words of names, tags, URLs and descriptions.' },
-  payTo: ADDRESS_SCHEMA,
-  kind,
-  host: { ...text, minLength: 1, description: 'Without scheme, port and path.' },
-  value: { ...text, minLength: 1, description: 'An address or a host.' },
-  limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
-  after: { ...text, minLength: 1, description: '`next` of the page before.' },
-};
-
-interface Read {
-  readonly id: string;
-  readonly summary: string;
-  readonly query: readonly string[];
-  readonly answer: string;
-}
-
-function read({ id, summary, query, answer }: Read): JsonObject {
-  const parameters: Json[] = query.map((name) => ({
-    name,
-    in: 'query',
-    schema: PARAMETERS[name] ?? text,
-  }));
-  return {
-    get: {
-      operationId: id,
+const described = (
+  operationId: string,
+  summary: string,
+  answers: Parameters<typeof Answers>[0],
+  description?: string,
+): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId,
       tags: ['Operators'],
       summary,
+      ...(description !== undefined && { description }),
       security: KEY_ALWAYS,
-      parameters,
-      responses: {
-        200: jsonAnswer('What was found.', answer),
-        400: WRONG_QUERY,
-        ...ADMIN_REFUSALS,
-        501: NO_CATALOGUE,
-        503: AWAY,
-      },
-    },
-  };
-}
+    }),
+    Answers({ ...answers, ...ADMIN_REFUSALS, 501: NO_CATALOGUE, 503: AWAY }),
+  );
 
-interface Act {
-  readonly id: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly body: string;
-  readonly answer: string;
-  readonly refusals?: JsonObject;
-}
+const read = (operationId: string, summary: string, answer: string): MethodDecorator =>
+  described(operationId, summary, {
+    200: jsonAnswer('What was found.', answer),
+    400: WRONG_QUERY,
+  });
 
-function act({ id, summary, description, body, answer, refusals }: Act): JsonObject {
-  return {
-    post: {
-      operationId: id,
-      tags: ['Operators'],
-      summary,
-      description,
-      security: KEY_ALWAYS,
-      requestBody: { required: true, content: { 'application/json': { schema: schemaRef(body) } } },
-      responses: {
-        200: jsonAnswer('It is done.', answer),
-        400: WRONG_BODY,
-        ...ADMIN_REFUSALS,
-        ...BODY_REFUSALS,
-        ...refusals,
-        501: NO_CATALOGUE,
-        503: AWAY,
-      },
-    },
-  };
-}
+/** The description of `GET /admin/api/catalogue/entries`. */
+export const DescribesEntries = (): MethodDecorator =>
+  read(
+    'moderatedEntries',
+    'Entries of the catalogue, listed or not, and what hides them',
+    'CatalogueEntries',
+  );
 
-export const ADMIN_CATALOGUE_PATHS: Readonly<Record<string, JsonObject>> = {
-  '/admin/api/catalogue/entries': read({
-    id: 'moderatedEntries',
-    summary: 'Entries of the catalogue, listed or not, and what hides them',
-    query: ['text', 'payTo', 'host', 'limit', 'after'],
-    answer: 'CatalogueEntries',
-  }),
-  '/admin/api/catalogue/denials': read({
-    id: 'catalogueDenials',
-    summary: 'Payees and hosts that are not listed, newest first',
-    query: ['kind', 'value', 'limit', 'after'],
-    answer: 'CatalogueDenials',
-  }),
-  '/admin/api/catalogue/deny': act({
-    id: 'denyInCatalogue',
-    summary: 'Denies a payee or a host',
-    description:
-      'At once, on every network: it hides what there is and refuses what comes. What operators did has it.',
-    body: 'CatalogueVerdict',
-    answer: 'CatalogueDenied',
-    refusals: {
+/** The description of `GET /admin/api/catalogue/denials`. */
+export const DescribesDenials = (): MethodDecorator =>
+  read(
+    'catalogueDenials',
+    'Payees and hosts that are not listed, newest first',
+    'CatalogueDenials',
+  );
+
+/** The description of `POST /admin/api/catalogue/deny`. */
+export const DescribesDeny = (): MethodDecorator =>
+  described(
+    'denyInCatalogue',
+    'Denies a payee or a host',
+    {
+      200: jsonAnswer('It is done.', 'CatalogueDenied'),
+      400: WRONG_BODY,
+      ...BODY_REFUSALS,
       409: jsonAnswer(`There are ${DENIALS_MOST} denials.`, 'Problem', {
         error: `${DENIALS_MOST} payees and hosts are denied: allow some that sell nothing any more.`,
         code: 'denials_full',
       }),
     },
-  }),
-  '/admin/api/catalogue/allow': act({
-    id: 'allowInCatalogue',
-    summary: 'Allows what was denied',
-    description: 'What was not forgotten meanwhile is shown again. What operators did has it.',
-    body: 'CatalogueVerdict',
-    answer: 'CatalogueAllowed',
-  }),
-};
+    'At once, on every network: it hides what there is and refuses what comes. What operators did has it.',
+  );
+
+/** The description of `POST /admin/api/catalogue/allow`. */
+export const DescribesAllow = (): MethodDecorator =>
+  described(
+    'allowInCatalogue',
+    'Allows what was denied',
+    { 200: jsonAnswer('It is done.', 'CatalogueAllowed'), 400: WRONG_BODY, ...BODY_REFUSALS },
+    'What was not forgotten meanwhile is shown again. What operators did has it.',
+  );

@@ -1,11 +1,18 @@
-import { Controller, Get, NotFoundException, Param, Query, Res, UseFilters } from '@nestjs/common';
-import type { Response } from 'express';
+import {
+  Controller,
+  Get,
+  Header,
+  NotFoundException,
+  Param,
+  Query,
+  UseFilters,
+} from '@nestjs/common';
 import { OperatorHistory } from '../../history/operators/operator-history.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { OpsOnly } from '../../platform/http/ops.js';
 import { isSettlementId } from '../../protocol/payment/wire-values.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
-import { sendPrivate } from './send-private.js';
+import { NO_STORE } from './no-store.js';
 import { SettlementLives } from './settlement-life.js';
 
 /** What the operator page shows of the history; it changes nothing. */
@@ -20,51 +27,51 @@ export class AdminHistoryController {
   ) {}
 
   @Get('history/settlements')
-  async settlements(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.history.settlements(query));
+  @Header(...NO_STORE)
+  settlements(@Query() query: unknown): ReturnType<OperatorHistory['settlements']> {
+    return this.history.settlements(query);
   }
 
   @Get('history/totals')
-  async totals(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.history.totals(query));
+  @Header(...NO_STORE)
+  totals(@Query() query: unknown): ReturnType<OperatorHistory['totals']> {
+    return this.history.totals(query);
   }
 
   @Get('settlements/:id')
-  async life(@Param('id') id: string, @Res() response: Response): Promise<void> {
-    sendPrivate(response, known(isSettlementId(id) ? await this.lives.of(id) : undefined));
+  @Header(...NO_STORE)
+  async life(@Param('id') id: string): Promise<unknown> {
+    return known(isSettlementId(id) ? await this.lives.of(id) : undefined);
   }
 
   @Get('webhooks')
-  async webhooks(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.history.webhooks(query));
+  @Header(...NO_STORE)
+  webhooks(@Query() query: unknown): ReturnType<OperatorHistory['webhooks']> {
+    return this.history.webhooks(query);
   }
 
   @Get('webhooks/:id/deliveries')
-  async deliveries(
-    @Param('id') id: string,
-    @Query() query: unknown,
-    @Res() response: Response,
-  ): Promise<void> {
-    sendPrivate(response, known(await this.history.deliveries(id, query)));
+  @Header(...NO_STORE)
+  async deliveries(@Param('id') id: string, @Query() query: unknown): Promise<unknown> {
+    return known(await this.history.deliveries(id, query));
   }
 
   @Get('reconciliations')
-  async reconciliations(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.history.reconciliations(query));
+  @Header(...NO_STORE)
+  reconciliations(@Query() query: unknown): ReturnType<OperatorHistory['reconciliations']> {
+    return this.history.reconciliations(query);
   }
 
   @Get('reconciliations/:id')
-  async reconciliation(
-    @Param('id') id: string,
-    @Query() query: unknown,
-    @Res() response: Response,
-  ): Promise<void> {
-    sendPrivate(response, known(await this.history.reconciliation(id, query)));
+  @Header(...NO_STORE)
+  async reconciliation(@Param('id') id: string, @Query() query: unknown): Promise<unknown> {
+    return known(await this.history.reconciliation(id, query));
   }
 
   @Get('audit')
-  async audit(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.history.audit(query));
+  @Header(...NO_STORE)
+  audit(@Query() query: unknown): ReturnType<OperatorHistory['audit']> {
+    return this.history.audit(query);
   }
 }
 

@@ -1,7 +1,7 @@
 import { jsonAnswer, type JsonObject } from '../../platform/http/openapi.js';
 
 /** Of who has no key, or none that may. */
-export const ADMIN_REFUSALS: JsonObject = {
+export const ADMIN_REFUSALS: Readonly<Record<number, JsonObject>> = {
   401: jsonAnswer('No API key, or an unknown one.', 'Problem', {
     error: 'An API key that is known here is required.',
     reason: 'unauthorized',

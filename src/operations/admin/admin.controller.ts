@@ -1,23 +1,26 @@
 import {
-  BadRequestException,
   Controller,
   Get,
+  Header,
+  HttpCode,
   NotFoundException,
   Param,
   Post,
   Query,
   Req,
-  Res,
   UseFilters,
 } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { OpsOnly } from '../../platform/http/ops.js';
 import type { LaneSwitch } from '../../settlement/ledger/queries/lane-queries.js';
+import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
+import { DescribesNewest, DescribesOverview, DescribesSwitch } from './admin.openapi.js';
 import { AdminService, type LaneView } from './admin.service.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
-import { sendPrivate } from './send-private.js';
+import { SettlementSearchDto } from './dto/settlement-search.dto.js';
+import { NO_STORE } from './no-store.js';
 
 const DONE = {
   paused: { set: 'paused', cleared: 'resumed' },
@@ -36,55 +39,63 @@ export class AdminController {
   ) {}
 
   @Get('overview')
-  async overview(@Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.admin.overview());
+  @Header(...NO_STORE)
+  @DescribesOverview()
+  overview(): ReturnType<AdminService['overview']> {
+    return this.admin.overview();
   }
 
   @Get('settlements')
+  @Header(...NO_STORE)
+  @DescribesNewest()
   async settlements(
-    @Query('search') search: unknown = '',
-    @Res() response: Response,
-  ): Promise<void> {
-    if (typeof search !== 'string' || search.length > 100) {
-      throw new BadRequestException('One settlement id, transaction hash or payer is expected.');
-    }
-    sendPrivate(response, { settlements: await this.admin.settlements(search.trim()) });
+    @Query() { search }: SettlementSearchDto,
+  ): Promise<{ readonly settlements: readonly SettlementStatus[] }> {
+    return { settlements: await this.admin.settlements(search.trim()) };
   }
 
   @Post('lanes/:lane/pause')
-  async pause(
-    @Param('lane') lane: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    sendPrivate(response, await this.#switch(lane, 'paused', true, request));
+  @HttpCode(200)
+  @Header(...NO_STORE)
+  @DescribesSwitch(
+    'pauseLane',
+    'Pauses a lane',
+    'From now on it allocates nothing, across restarts too. What it has sent it follows to its end.',
+  )
+  pause(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
+    return this.#switch(lane, 'paused', true, request);
   }
 
   @Post('lanes/:lane/resume')
-  async resume(
-    @Param('lane') lane: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    sendPrivate(response, await this.#switch(lane, 'paused', false, request));
+  @HttpCode(200)
+  @Header(...NO_STORE)
+  @DescribesSwitch('resumeLane', 'Resumes a lane', 'It takes work again.')
+  resume(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
+    return this.#switch(lane, 'paused', false, request);
   }
 
   @Post('lanes/:lane/retire')
-  async retire(
-    @Param('lane') lane: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    sendPrivate(response, await this.#switch(lane, 'retiring', true, request));
+  @HttpCode(200)
+  @Header(...NO_STORE)
+  @DescribesSwitch(
+    'retireLane',
+    'Retires a lane',
+    'From now on it takes only payments that name its signer, and `/supported` names it no more.',
+  )
+  retire(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
+    return this.#switch(lane, 'retiring', true, request);
   }
 
   @Post('lanes/:lane/reinstate')
-  async reinstate(
-    @Param('lane') lane: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    sendPrivate(response, await this.#switch(lane, 'retiring', false, request));
+  @HttpCode(200)
+  @Header(...NO_STORE)
+  @DescribesSwitch(
+    'reinstateLane',
+    'Reinstates a lane',
+    'It takes any work again, and `/supported` names it.',
+  )
+  reinstate(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
+    return this.#switch(lane, 'retiring', false, request);
   }
 
   async #switch(

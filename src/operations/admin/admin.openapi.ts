@@ -1,39 +1,71 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation, ApiParam } from '@nestjs/swagger';
 import {
+  Answers,
   jsonAnswer,
   type JsonObject,
   KEY_ALWAYS,
   type OpenApiPart,
 } from '../../platform/http/openapi.js';
-import { ADMIN_CATALOGUE_PATHS, ADMIN_CATALOGUE_SCHEMAS } from './admin-catalogue.openapi.js';
+import { ADMIN_CATALOGUE_SCHEMAS } from './admin-catalogue.openapi.js';
 import { ADMIN_HISTORY_PATHS, ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
 import { ADMIN_REFUSALS, NO_REDIS } from './admin-refusals.openapi.js';
 
-const LANE = {
-  name: 'lane',
-  in: 'path',
-  required: true,
-  description: 'Chain id and signer, as in `56:0x…`.',
-  schema: { type: 'string' },
-};
-
-function switchOf(operationId: string, summary: string, description: string): JsonObject {
-  return {
-    post: {
+const described = (
+  operationId: string,
+  summary: string,
+  answers: Parameters<typeof Answers>[0],
+  description?: string,
+): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
       operationId,
       tags: ['Operators'],
       summary,
-      description,
+      ...(description !== undefined && { description }),
       security: KEY_ALWAYS,
-      parameters: [LANE],
-      responses: {
+    }),
+    Answers({ ...answers, ...ADMIN_REFUSALS, 503: NO_REDIS }),
+  );
+
+/** The description of `GET /admin/api/overview`. */
+export const DescribesOverview = (): MethodDecorator =>
+  described('overview', 'Processes, queues and lanes', {
+    200: jsonAnswer('As things stand.', 'Overview'),
+  });
+
+/** The description of `GET /admin/api/settlements`. */
+export const DescribesNewest = (): MethodDecorator =>
+  described('newestSettlements', 'The newest settlements, or those a text finds', {
+    200: jsonAnswer('At most 50, newest first.', 'Settlements'),
+    400: jsonAnswer('Not one short text.', 'Problem', {
+      error: 'search must be one settlement id, transaction hash or payer.',
+      code: 'invalid_query',
+    }),
+  });
+
+/** The description of what is done to a lane. */
+export const DescribesSwitch = (
+  operationId: string,
+  summary: string,
+  description: string,
+): MethodDecorator =>
+  applyDecorators(
+    ApiParam({
+      name: 'lane',
+      description: 'Chain id and signer, as in `56:0x…`.',
+      schema: { type: 'string' },
+    }),
+    described(
+      operationId,
+      summary,
+      {
         200: jsonAnswer('The lane afterwards.', 'Lane'),
-        ...ADMIN_REFUSALS,
         404: jsonAnswer('There is no such lane.', 'Problem', { error: 'There is nothing here.' }),
-        503: NO_REDIS,
       },
-    },
-  };
-}
+      description,
+    ),
+  );
 
 const text = { type: 'string' };
 const count = { type: 'integer', minimum: 0 };
@@ -57,67 +89,7 @@ const TREASURY = object(
 /** What the operator page asks for; there only where API keys are in use. */
 export const ADMIN_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Operators', description: 'What the page at `/admin` shows and does.' }],
-  paths: {
-    '/admin/api/overview': {
-      get: {
-        operationId: 'overview',
-        tags: ['Operators'],
-        summary: 'Processes, queues and lanes',
-        security: KEY_ALWAYS,
-        responses: {
-          200: jsonAnswer('As things stand.', 'Overview'),
-          ...ADMIN_REFUSALS,
-          503: NO_REDIS,
-        },
-      },
-    },
-    '/admin/api/settlements': {
-      get: {
-        operationId: 'newestSettlements',
-        tags: ['Operators'],
-        summary: 'The newest settlements, or those a text finds',
-        security: KEY_ALWAYS,
-        parameters: [
-          {
-            name: 'search',
-            in: 'query',
-            description: 'A settlement’s id, a transaction hash, or the address of a payer.',
-            schema: { type: 'string', maxLength: 100 },
-          },
-        ],
-        responses: {
-          200: jsonAnswer('At most 50, newest first.', 'Settlements'),
-          400: jsonAnswer('Not one short text.', 'Problem', {
-            error: 'One settlement id, transaction hash or payer is expected.',
-          }),
-          ...ADMIN_REFUSALS,
-          503: NO_REDIS,
-        },
-      },
-    },
-    '/admin/api/lanes/{lane}/pause': switchOf(
-      'pauseLane',
-      'Pauses a lane',
-      'From now on it allocates nothing, across restarts too. What it has sent it follows to its end.',
-    ),
-    '/admin/api/lanes/{lane}/resume': switchOf(
-      'resumeLane',
-      'Resumes a lane',
-      'It takes work again.',
-    ),
-    '/admin/api/lanes/{lane}/retire': switchOf(
-      'retireLane',
-      'Retires a lane',
-      'From now on it takes only payments that name its signer, and `/supported` names it no more.',
-    ),
-    '/admin/api/lanes/{lane}/reinstate': switchOf(
-      'reinstateLane',
-      'Reinstates a lane',
-      'It takes any work again, and `/supported` names it.',
-    ),
-    ...ADMIN_HISTORY_PATHS,
-    ...ADMIN_CATALOGUE_PATHS,
-  },
+  paths: ADMIN_HISTORY_PATHS,
   schemas: {
     ...ADMIN_HISTORY_SCHEMAS,
     ...ADMIN_CATALOGUE_SCHEMAS,

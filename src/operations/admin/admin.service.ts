@@ -100,7 +100,7 @@ interface NetworkView {
   readonly lanes: readonly LaneView[];
 }
 
-interface Overview {
+export interface Overview {
   readonly version: string;
   readonly at: number;
   readonly apiKeys: ApiKeyStatus;

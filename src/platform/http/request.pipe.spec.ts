@@ -99,6 +99,14 @@ describe('a body', () => {
     expect({}).not.toHaveProperty('polluted');
   });
 
+  it('is refused where it is nested deeper than anything is that is sent', async () => {
+    const deep: unknown = JSON.parse(`${'['.repeat(8000)}${']'.repeat(8000)}`);
+    await expect(body(order({ deep }))).rejects.toMatchObject({
+      status: 400,
+      message: 'The body is nested too deep, or has too many values.',
+    });
+  });
+
   it('is answered with a bounded message, however much is wrong', async () => {
     const terms = Array.from({ length: 20 }, () => ({ amount: 'x'.repeat(1000) }));
     const { message } = (await body(order({ terms })).catch((error: unknown) => error)) as Error;

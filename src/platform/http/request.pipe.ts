@@ -9,11 +9,15 @@ import {
 } from '@nestjs/common';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
+import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import { CodedError } from './coded-error.js';
 
 /** An answer names no more problems than these. */
 const PROBLEMS_MAX = 16;
+
+/** The libraries walk what they are given by calling themselves. */
+const BOUNDS = { maxDepth: 64, maxValues: 20_000 } as const;
 
 /** What TypeScript emits for a parameter whose type is no class. */
 const BUILT_IN = new Set<unknown>([Object, String, Number, Boolean, Array]);
@@ -28,6 +32,16 @@ const UNKNOWN: Readonly<Record<Part, string>> = {
 
 /** Classes whose unknown fields are dropped. */
 const TOLERANT = new WeakSet<object>();
+
+/** Codes of DTO classes that have one of their own. */
+const CODE_OF = new WeakMap<object, string>();
+
+/** Names the code that a DTO class is refused with, in place of `invalid_request` or `invalid_query`. */
+export function RefusedWith(code: string): ClassDecorator {
+  return (type) => {
+    CODE_OF.set(type, code);
+  };
+}
 
 /** Marks a DTO class whose unknown fields or parameters are dropped. Those of other classes are refused. */
 export function IgnoresUnknown(): ClassDecorator {
@@ -51,17 +65,21 @@ export class RequestPipe implements PipeTransform {
   async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { type: part, metatype } = metadata;
     if ((part !== 'body' && part !== 'query') || !isDto(metatype)) return value;
-    if (!isJsonObject(value)) {
-      throw new CodedError(400, CODES[part], 'The body must be a JSON object.');
+    const code = CODE_OF.get(metatype) ?? CODES[part];
+    if (!isJsonObject(value)) throw new CodedError(400, code, 'The body must be a JSON object.');
+    if (!isWithinBounds(value, BOUNDS)) {
+      throw new CodedError(400, code, 'The body is nested too deep, or has too many values.');
     }
     const isTolerant = TOLERANT.has(metatype);
     if (!isTolerant && Object.keys(value).some(isOfEveryObject)) {
-      throw new CodedError(400, CODES[part], `${UNKNOWN[part]}.`);
+      throw new CodedError(400, code, `${UNKNOWN[part]}.`);
     }
-    return (await this.#pipes[part][isTolerant ? 'tolerant' : 'strict'].transform(
-      value,
-      metadata,
-    )) as unknown;
+    try {
+      const pipe = this.#pipes[part][isTolerant ? 'tolerant' : 'strict'];
+      return (await pipe.transform(value, metadata)) as unknown;
+    } catch (error) {
+      throw error instanceof CodedError ? new CodedError(400, code, error.message) : error;
+    }
   }
 }
 

@@ -1,0 +1,17 @@
+import { IgnoresUnknown } from '../../../platform/http/request.pipe.js';
+import { IsText } from '../../../platform/http/validators.js';
+
+@IgnoresUnknown()
+export class SettlementSearchDto {
+  @IsText(
+    {
+      maxLength: 100,
+      message: 'must be one settlement id, transaction hash or payer',
+    },
+    {
+      optional: true,
+      description: 'A settlement’s id, a transaction hash, or the address of a payer.',
+    },
+  )
+  readonly search: string = '';
+}
