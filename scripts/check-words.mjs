@@ -2,8 +2,9 @@
  * `node scripts/check-words.mjs`: plain English in docs, comments and messages.
  *
  * - Docs (`docs`, README, CONTRIBUTING, SECURITY) must be clean.
- * - Code is a ratchet: `check-words.json` holds how often each rule is broken today, by folder. A count may
- *   fall and must not grow. `--write` stores the present counts; do it after you have made some smaller.
+ * - Code is a ratchet, for it is not clean yet: `check-words.json` holds how often each rule is broken today, by
+ *   folder. A count may fall and must not grow, unless a file moved: then the total of the rule stays. `--write`
+ *   stores the present counts; do it after you have made some smaller.
  * - `--list FOLDER` prints every place in a folder.
  * - `check-words-exceptions.json` lists places that stay, each with its reason.
  */
@@ -65,6 +66,13 @@ function textsOf(source, withMessages) {
   return texts.map((text) => text.replace(/\s+/g, ' ').trim());
 }
 
+/** Comments of a Lua script; lines that follow each other are one text. */
+const commentsOfLua = (source) =>
+  source
+    .split(/\n(?!\s*--)/)
+    .map((part) => [...part.matchAll(/--\s?(.*)$/gm)].map(([, text]) => text).join(' '))
+    .filter((text) => text !== '');
+
 /** Paragraphs and list items of a page, without code, headings and tables; and its table rows. */
 function partsOf(page) {
   const lines = page
@@ -115,10 +123,13 @@ const inDocs = pages.flatMap((file) => {
 /** `src/hub/files/x.ts` counts for `src/hub`, `bench/x.ts` for `bench`. */
 const folderOf = (file) => file.split('/').slice(0, -1).slice(0, 2).join('/');
 const inCode = ['src', 'test', 'sandbox', 'bench', 'scripts'].flatMap((folder) =>
-  filesOf(folder, /\.(?:ts|mjs)$/)
+  filesOf(folder, /\.(?:ts|mjs|lua)$/)
     .filter((file) => file !== 'scripts/check-words.mjs')
     .flatMap((file) =>
-      textsOf(read(file), folder === 'src').flatMap((text) =>
+      (file.endsWith('.lua')
+        ? commentsOfLua(read(file))
+        : textsOf(read(file), folder === 'src')
+      ).flatMap((text) =>
         [...broken(text)]
           .filter((one) => !isAllowed(file, one, text))
           .map((one) => ({ file, ...one, text })),
@@ -151,10 +162,14 @@ if (process.argv[2] === '--write') {
 }
 
 const allowed = JSON.parse(read(COUNTS));
+const totalOf = (byFolder, rule) =>
+  Object.values(byFolder).reduce((sum, rules) => sum + (rules[rule] ?? 0), 0);
 const grown = Object.entries(counts).flatMap(([folder, rules]) =>
   Object.entries(rules)
-    .filter(([rule, count]) => count > (allowed[folder]?.[rule] ?? 0))
-    .map(([rule, count]) => ({ folder, rule, count, before: allowed[folder]?.[rule] ?? 0 })),
+    .map(([rule, count]) => ({ folder, rule, count, before: allowed[folder]?.[rule] ?? 0 }))
+    .filter(
+      ({ rule, count, before }) => count > before && totalOf(counts, rule) > totalOf(allowed, rule),
+    ),
 );
 inDocs.forEach(show);
 for (const { folder, rule, count, before } of grown)
