@@ -25,7 +25,7 @@ const PHRASES = {
   'of ours': /\bof\s+ours\b/gi,
   'at its word': /\bat\s+(?:its|their)\s+word\b/gi,
   'private word':
-    /\b(?:sworn|patiently|shown\s+out|handed\s+out|collected\s+again|given\s+on|hang(?:s)?\s+up\s+on|outsiders?)\b/gi,
+    /\b(?:sworn|patiently|shown\s+out|handed\s+out|collected\s+again|given\s+(?:on|back)|hangs?\s+up\s+on|outsiders?|hears?|heard|learnt|said\s+again|anew|kept\s+apart|somebody)\b/gi,
   // "What is sold are bytes.", but no question, and no list that it begins.
   'what as subject':
     /(?<=^|[.!?:]\s+)What\s+(?:is|was|are|were|has|had|came|comes|stands|leaves|waits)\b[^.?:]*[.](?=\s|$)/g,
