@@ -116,6 +116,20 @@ describe('ChainReceiptReader', () => {
     expect(await replaced()).toEqual([1, 0]);
   });
 
+  it('takes a block for there that two others have, whatever the endpoint of the head shows', async () => {
+    const truth = new FakeChain(20);
+    const { chain, nodes } = await aChain(truth, 3);
+    const [view] = chain.views();
+    const latest = readBlockHeader(truth.header(truth.head));
+    const [liar] = nodes;
+    if (view === undefined || latest === undefined || liar === undefined) throw new Error('nodes');
+    liar.lie = (method) => (method === 'eth_getBlockByNumber' ? result(null) : undefined);
+    const block = { number: 18n, hash: truth.blockHash(18) };
+    const reader = new ChainReceiptReader(chain, SIGNER);
+    const { gone, doubtful } = await reader.replacedBlocks({ view, latest }, [block]);
+    expect([gone.size, doubtful.size]).toEqual([0, 0]);
+  });
+
   describe('of an attempt with several transactions', () => {
     const NEWER = hash32(7);
     const outbid = {

@@ -137,7 +137,8 @@ export class ChainReceiptReader implements ReceiptReader {
         // A node that does not have the block yet lags; that is no proof against it.
         if (seen === undefined && latest.number < number) return 'unknown';
         const isGone = await this.#isReplaced(view, block);
-        return isGone ? 'replaced' : 'unknown';
+        if (isGone === undefined) return 'unknown';
+        return isGone ? 'replaced' : 'there';
       }),
     );
     const those = (wanted: Standing): ReadonlySet<Hex> =>
@@ -145,7 +146,8 @@ export class ChainReceiptReader implements ReceiptReader {
     return { gone: those('replaced'), doubtful: those('unknown') };
   }
 
-  async #isReplaced(view: ChainView, block: Block): Promise<boolean> {
+  /** Where two others have it, the word of the endpoint that showed the head counts for nothing. */
+  async #isReplaced(view: ChainView, block: Block): Promise<boolean | undefined> {
     // Endpoints hear of a new block one after the other: that they differ for a moment is no lie.
     const claim = (isGone: boolean): Claim<boolean> => ({
       value: isGone,
@@ -155,7 +157,7 @@ export class ChainReceiptReader implements ReceiptReader {
     const read = async (witness: ChainView): Promise<Claim<boolean>> =>
       claim((await witness.block(block.number))?.hash !== block.hash);
     const known = { view, claim: claim(true) };
-    return (await this.#agreed('replaced block', 'blocks', read, known)) === true;
+    return this.#agreed('replaced block', 'blocks', read, known);
   }
 
   async standingOf({ number, hash }: Block, finalized: BlockHeader): Promise<Standing> {

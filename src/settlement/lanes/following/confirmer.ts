@@ -61,6 +61,8 @@ const SMOOTH_BLOCKS = 2n;
 /** Blocks that are asked for at each look whether they are there: the newest ones, and in turns some older ones. */
 const NEWEST_BLOCKS = 64;
 const OLDER_BLOCKS = 16;
+/** What no second endpoint confirms for more blocks than this is taken for not seen. */
+const CONFIRMED_BLOCKS = 4n;
 /** Confirmations are asked for at once, and no longer than this. */
 const CONFIRMATIONS_MOST = 128;
 const CONFIRMATION_MS = 5000;
@@ -129,7 +131,13 @@ export class Confirmer {
     for (const [tracked, inclusion] of included) {
       this.found(tracked, { view: head.view, inclusion }, head.latest.hash);
     }
-    const unseen = pending.filter((tracked) => !included.has(tracked));
+    const unseen = pending.filter((tracked) => {
+      tracked.seenAtBlock = included.has(tracked)
+        ? (tracked.seenAtBlock ?? head.latest.number)
+        : undefined;
+      const { seenAtBlock = head.latest.number } = tracked;
+      return !included.has(tracked) || head.latest.number - seenAtBlock > CONFIRMED_BLOCKS;
+    });
     return {
       usedNonces: Math.max(usedNonces, newestMined + 1),
       missing: unseen.filter(({ accountNonce }) => accountNonce < usedNonces),
@@ -287,6 +295,7 @@ export class Confirmer {
     await this.#write(held, tracked, undefined);
     tracked.inclusion = undefined;
     tracked.finalBlock = undefined;
+    tracked.seenAtBlock = undefined;
   }
 
   /**

@@ -87,6 +87,58 @@ describe('a lane that follows', () => {
     expect(states('a')).toEqual(['included']);
   });
 
+  describe('what the endpoint of the head hides', () => {
+    beforeEach(async () => {
+      await lane.send('a');
+      lane.chain.look = () => Promise.resolve({ usedNonces: 0, included: new Map() });
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+    });
+
+    it('is found at another one after three blocks, before anything is final', async () => {
+      await lane.follow();
+      expect(states('a')).toEqual(['broadcast']);
+      lane.chain.mine();
+      lane.chain.mine();
+      await lane.follow();
+      expect(states('a')).toEqual(['included']);
+    });
+
+    it('is found at once when a node says that its nonce is used', async () => {
+      const tracked = lane.state.get(0);
+      if (tracked !== undefined) tracked.isSaidUsed = true;
+      await lane.follow();
+      expect(states('a')).toEqual(['included']);
+    });
+
+    it('is sent again where no other one has it', async () => {
+      lane.chain.lookEverywhere = () => Promise.resolve(undefined);
+      lane.chain.latest += 8n;
+      const sent = lane.chain.sent.length;
+      await lane.follow();
+      expect(states('a')).toEqual(['broadcast']);
+      expect(lane.chain.sent.length).toBeGreaterThan(sent);
+    });
+  });
+
+  it('sends again what one endpoint alone shows in a block, after some blocks', async () => {
+    lane.chain.confirms = false;
+    await lane.send('a');
+    const { transactions } = lane.state.get(0)?.attempt ?? {};
+    lane.chain.mine(lane.newest(0), { pays: ['a'] });
+    lane.chain.used = 0;
+    const sent = lane.chain.sent.length;
+    for (let block = 0; block < 4; block += 1) {
+      await lane.follow(1);
+      lane.chain.mine();
+    }
+    expect(lane.chain.sent).toHaveLength(sent);
+    await lane.follow(1);
+    lane.chain.mine();
+    await lane.follow(1);
+    expect(lane.chain.sent.length).toBeGreaterThan(sent);
+    expect(transactions).toHaveLength(1);
+  });
+
   describe('a block that was replaced', () => {
     it('is taken back, and its bytes go out again at once', async () => {
       await lane.send('a');

@@ -41,6 +41,9 @@ const PUSH_MS = 500;
 /** After a count that nobody vouched for. */
 const DOUBT_MS = 10_000;
 const SEARCHES_MOST = 16;
+/** What waits for so many blocks may be hidden by one endpoint; so many of those are looked for at each look. */
+const HIDDEN_BLOCKS = 3n;
+const HIDDEN_MOST = 8;
 const SEARCH_MS = 5000;
 
 /** What came of a search beside the lane. */
@@ -49,6 +52,8 @@ type Finding =
   /** Its nonce is finally used, and no endpoint knows a transaction of ours with it. */
   | { readonly kind: 'gone'; readonly tracked: TrackedAttempt }
   | { readonly kind: 'nothing'; readonly tracked: TrackedAttempt }
+  /** No endpoint knows a transaction of it: it is still on its way. */
+  | { readonly kind: 'unseen' }
   /** Account nonces below this are used on chain, by more than one endpoint's word. */
   | {
       readonly kind: 'counted';
@@ -114,9 +119,9 @@ export class LaneFollowing {
     await this.#collect(held, head);
     if (confirmer.takeDoubt()) this.#lookedAt = undefined;
     // An attempt sent since the last look may have been too late for a block that was looked at.
-    const isSaidUsed = takeSaidUsed(state.attempts);
-    const isDue = isSaidUsed || this.#missingPace.isDue(clock.steady());
-    if (isDue || this.#lookedAt !== head.latest.hash) await this.#look(held, head);
+    const saidUsed = takeSaidUsed(state.attempts);
+    const isDue = saidUsed.size > 0 || this.#missingPace.isDue(clock.steady());
+    if (isDue || this.#lookedAt !== head.latest.hash) await this.#look(held, head, saidUsed);
     confirmer.askFinal(head);
     await outcomes.finalize(held, head);
     outcomes.followUses(head);
@@ -124,7 +129,7 @@ export class LaneFollowing {
     return isOver && this.#lookedAt === head.latest.hash;
   }
 
-  async #look(held: HeldLane, head: Head): Promise<void> {
+  async #look(held: HeldLane, head: Head, saidUsed: ReadonlySet<TrackedAttempt>): Promise<void> {
     const { confirmer, outcomes, state } = this.options;
     if (!state.hasAttempts) {
       this.#lookedAt = head.latest.hash;
@@ -134,6 +139,7 @@ export class LaneFollowing {
     const minedBefore = state.mined.length;
     const { usedNonces, missing, waiting } = await confirmer.look(held, head);
     this.#searchMissing(missing, head.finalized);
+    this.#searchHidden(waiting, saidUsed, head);
     await this.#pushOn(held, waiting, usedNonces, head);
     outcomes.expire(waiting, head);
     this.#doubtCount(usedNonces);
@@ -214,6 +220,23 @@ export class LaneFollowing {
     return seen === undefined ? { kind: 'gone', tracked } : { kind: 'found', tracked, seen };
   }
 
+  /** Attempts that the endpoint of the head may hide are looked for at all others, the oldest first. */
+  #searchHidden(
+    waiting: readonly TrackedAttempt[],
+    saidUsed: ReadonlySet<TrackedAttempt>,
+    { latest }: Head,
+  ): void {
+    const isLate = ({ attempt }: TrackedAttempt): boolean =>
+      latest.number - attempt.allocatedAtBlock >= HIDDEN_BLOCKS;
+    const hidden = waiting.filter((tracked) => saidUsed.has(tracked) || isLate(tracked));
+    for (const tracked of hidden.slice(0, HIDDEN_MOST)) {
+      this.#searches.start(`${tracked.accountNonce}`, '', async () => {
+        const seen = await this.options.reader.lookEverywhere(tracked);
+        return seen === undefined ? { kind: 'unseen' } : { kind: 'found', tracked, seen };
+      });
+    }
+  }
+
   /** Gaps, and a chain that is ahead of the lane: both begin with a doubt of one node's count. */
   #doubtCount(usedNonces: number): void {
     const { state, clock, chain, signer } = this.options;
@@ -243,6 +266,8 @@ export class LaneFollowing {
   async #conclude(held: HeldLane, finding: Finding, head: Head): Promise<void> {
     const { state, confirmer, clock } = this.options;
     switch (finding.kind) {
+      case 'unseen':
+        return;
       case 'nothing':
         finding.tracked.missingSince = undefined;
         return;
@@ -304,13 +329,9 @@ export class LaneFollowing {
   }
 }
 
-/** Whether a node said of any attempt that its nonce is used, since this was last asked. */
-function takeSaidUsed(attempts: readonly TrackedAttempt[]): boolean {
-  let isAny = false;
-  for (const tracked of attempts) {
-    if (!tracked.isSaidUsed) continue;
-    tracked.isSaidUsed = false;
-    isAny = true;
-  }
-  return isAny;
+/** Those of which a node said that their nonce is used, since this was last asked. */
+function takeSaidUsed(attempts: readonly TrackedAttempt[]): ReadonlySet<TrackedAttempt> {
+  const said = attempts.filter(({ isSaidUsed }) => isSaidUsed);
+  for (const tracked of said) tracked.isSaidUsed = false;
+  return new Set(said);
 }

@@ -51,6 +51,8 @@ export class TrackedAttempt {
   readonly sentAt: number;
   /** Hash of the block of its inclusion, once two endpoints have shown that it is part of the final chain. */
   finalBlock: Hex | undefined;
+  /** Number of the newest block when one endpoint began to show it mined, while that is not confirmed. */
+  seenAtBlock: bigint | undefined;
   refusal: PoolRefusal | undefined;
   /** A node said that it has one of its transactions. */
   isTaken = false;
