@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import {
   aChain,
   failure,
@@ -41,6 +41,37 @@ describe('FeeOracle', () => {
       if (first !== undefined) first.lie = suggests(900n * GWEI);
     });
     expect(await ask()).toMatchObject({ suggestedTip: 50_000_000n, urgentTip: 900n * GWEI });
+  });
+
+  it('asks for a tip again beside the lanes, which wait only where none is known of the last ten seconds', async () => {
+    let now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const { chain, nodes, market: ask } = await market(2, () => undefined);
+    await ask();
+    const answers: (() => void)[] = [];
+    for (const [index, health] of chain.endpoints.entries()) {
+      const node = nodes[index];
+      const told = node?.request.bind(node);
+      jest.spyOn(health.endpoint, 'request').mockImplementation(async (method, params) => {
+        await new Promise<void>((resolve) => answers.push(resolve));
+        return method === 'eth_maxPriorityFeePerGas'
+          ? result('0x1')
+          : (told?.(method, [...params]) ?? failure());
+      });
+    }
+    now += 5000;
+    expect(await ask()).toMatchObject({ suggestedTip: 50_000_000n });
+    expect(await ask()).toMatchObject({ suggestedTip: 50_000_000n });
+    expect(answers).toHaveLength(2);
+    for (const answer of answers) answer();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await ask()).toMatchObject({ suggestedTip: 1n });
+    now += 10_001;
+    const asking = ask();
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const answer of answers) answer();
+    expect(await asking).toMatchObject({ suggestedTip: 1n });
+    clock.mockRestore();
   });
 
   it('goes on when one of two nodes names a least tip above the cap', async () => {

@@ -8,7 +8,7 @@ import { type FeeMarket, feesFor, leastTipToOffer } from '../../model/gas-price.
 
 /** A suggested tip is asked for again after this many milliseconds, at a new head. */
 const TIP_FRESH_MS = 2000;
-/** One that cannot be asked for again serves this long. */
+/** Meanwhile, or where it cannot be asked for, the one before serves this long. */
 const TIP_KEPT_MS = 10_000;
 const TIP_TIMEOUT_MS = 1000;
 
@@ -22,6 +22,7 @@ interface Tips {
 /** What gas costs on one chain at the moment. */
 export class FeeOracle {
   #tips: Tips | undefined;
+  #asking: Promise<Tips> | undefined;
   /** What others have said of the base fee of a block that would have stopped the lanes. */
   #asked: { readonly hash: Hex; readonly lowest: bigint } | undefined;
 
@@ -64,22 +65,23 @@ export class FeeOracle {
     };
   }
 
+  /** Asked for again beside the lanes: an endpoint that takes its time must not hold them up. */
   async #suggestedTips(head: Head): Promise<Tips> {
-    const now = performance.now();
     const known = this.#tips;
-    if (known !== undefined && now - known.at <= TIP_FRESH_MS) return known;
-    try {
-      this.#tips = { ...(await this.#askForTips(head)), at: now };
-      return this.#tips;
-    } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-      if (known === undefined || now - known.at > TIP_KEPT_MS) throw error;
-      return known;
-    }
+    const age = performance.now() - (known?.at ?? Number.NEGATIVE_INFINITY);
+    if (known !== undefined && age <= TIP_FRESH_MS) return known;
+    this.#asking ??= this.#askForTips(head).finally(() => {
+      this.#asking = undefined;
+    });
+    if (known === undefined || age > TIP_KEPT_MS) return this.#asking;
+    // It is heard of by those who wait for it, once what is known is too old.
+    this.#asking.catch(() => undefined);
+    return known;
   }
 
   /** Of two endpoints: one of them may be far off. */
-  async #askForTips(head: Head): Promise<Omit<Tips, 'at'>> {
+  async #askForTips(head: Head): Promise<Tips> {
+    const at = performance.now();
     const views = this.chain.views().slice(0, 2);
     const answers = await Promise.all(
       views.map((view) => tipOf(view.within(TIP_TIMEOUT_MS), head)),
@@ -88,7 +90,9 @@ export class FeeOracle {
     if (first === undefined || second === undefined) {
       throw new ChainUnavailableError(this.chain.chainId, 'a tip');
     }
-    return first < second ? { low: first, high: second } : { low: second, high: first };
+    const [low, high] = first < second ? [first, second] : [second, first];
+    this.#tips = { low, high, at };
+    return this.#tips;
   }
 }
 
