@@ -110,17 +110,17 @@ describe('another scheme', () => {
       match: () => Promise.resolve({ kind: 'same' }),
       judge: () => Promise.resolve({ isValid: false, reason: 'no_gas' }),
     } as unknown as PaymentVerifier;
-    const service = new VerifyService({
+    const service = new VerifyService(
       verifier,
-      store: { look: () => Promise.resolve(look) },
-      archived: new ArchivedPayments(NO_ARCHIVE, verifier),
-      finder: {
+      { look: () => Promise.resolve(look) },
+      new ArchivedPayments(NO_ARCHIVE, verifier),
+      {
         until: () => 0,
         isUsed: () => Promise.resolve(false),
         userOf: () => Promise.resolve(undefined),
       },
-      chains: { served: () => undefined },
-    });
+      { served: () => undefined },
+    );
     const payment = aNotePayment();
     expect(await service.verify(payment, '')).toEqual({ isValid: true });
     const exact = { ...payment, claim: anExactClaim };

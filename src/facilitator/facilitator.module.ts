@@ -18,7 +18,7 @@ import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
 import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
 import { LandingController } from './landing.controller.js';
 import { PaymentObserver } from './payment-observer.js';
-import { SettlementModule } from './settle/settle.module.js';
+import { SettleModule } from './settle/settle.module.js';
 import { SettleService } from './settle/settle.service.js';
 import { isSimulatedId } from './simulation/outcomes.js';
 import { SimulatedSettles } from './simulation/simulated-settles.js';
@@ -37,7 +37,7 @@ export class FacilitatorModule {
   static forRoot(config: AppConfig): DynamicModule {
     return {
       module: FacilitatorModule,
-      imports: [VerificationModule, SettlementModule.forRoot(config), AssetsModule],
+      imports: [VerificationModule, SettleModule.forRoot(config), AssetsModule],
       controllers: [
         FacilitatorV1Controller,
         FacilitatorV2Controller,

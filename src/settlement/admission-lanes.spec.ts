@@ -13,7 +13,10 @@ const aLane = (signer: Address, more: Partial<PublishedStatus> = {}): PublishedS
   ({ signer, inclusionMs: 500, perSecond: 10, silentMs: 1, ...more }) as PublishedStatus;
 
 const refusal = (payment: Parameters<Admission['refusal']>[0], ...lanes: PublishedStatus[]) =>
-  new Admission({ live: () => Promise.resolve(lanes) }, 0).refusal(payment, chain);
+  new Admission({ live: () => Promise.resolve(lanes) }, { headMaxAgeMs: 0 }).refusal(
+    payment,
+    chain,
+  );
 
 describe('Admission by lane', () => {
   const poor = { trouble: 'no_gas' } as const;

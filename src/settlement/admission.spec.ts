@@ -31,7 +31,9 @@ describe('a good payment', () => {
   });
 
   const admissionOf = (lanes: readonly LaneStatus[], headMaxAgeMs = 5000): Admission =>
-    new Admission({ live: () => Promise.resolve(lanes) } as unknown as LaneQueries, headMaxAgeMs);
+    new Admission({ live: () => Promise.resolve(lanes) } as unknown as LaneQueries, {
+      headMaxAgeMs,
+    });
 
   it.each<[string, readonly LaneStatus[], string | undefined]>([
     ['one is well', [aLane()], undefined],

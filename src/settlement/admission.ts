@@ -1,7 +1,10 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { EvmChain } from '../platform/chain/evm-chain.js';
+import { AppConfig } from '../platform/config/app-config.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { boundedDeadlineOf, soleSenderOf } from '../protocol/payment/payment-facts.js';
 import type { Reason } from '../protocol/reasons.js';
+import { LANE_QUERIES } from './ledger/ledger.module.js';
 import type { LaneQueries } from './ledger/queries/lane-queries.js';
 import type { ClaimedPayment } from './ledger/settlement-store.js';
 import type { LaneStatus } from './model/lane-status.js';
@@ -12,13 +15,14 @@ const MARGIN_MS = 1000;
 const UNKNOWN_INCLUSION_MS = 2000;
 
 /** Decides whether a good payment can be settled in time, before it is put into the queue. */
+@Injectable()
 export class Admission {
   /** By chain. */
   readonly #queuedLately = new Map<number, number>();
 
   constructor(
-    private readonly lanes: Pick<LaneQueries, 'live'>,
-    private readonly headMaxAgeMs: number,
+    @Inject(LANE_QUERIES) private readonly lanes: Pick<LaneQueries, 'live'>,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {}
 
   /** How many wait where this payment would, as its claim saw it. */
@@ -67,8 +71,8 @@ export class Admission {
 
   #isStale(chain: EvmChain): boolean {
     const newest = chain.newestBlockTime;
-    if (this.headMaxAgeMs === 0 || newest === undefined) return false;
-    return Date.now() - newest * 1000 > this.headMaxAgeMs + PROBED_EVERY_MS;
+    if (this.config.headMaxAgeMs === 0 || newest === undefined) return false;
+    return Date.now() - newest * 1000 > this.config.headMaxAgeMs + PROBED_EVERY_MS;
   }
 }
 

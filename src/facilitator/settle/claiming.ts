@@ -7,7 +7,6 @@ import { needsNoTransaction, preparationOf } from '../../protocol/payment/paymen
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { Admission } from '../../settlement/admission.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
-import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type {
   ClaimRef,
@@ -34,7 +33,6 @@ export interface ClaimingParts {
   readonly labels: Pick<LabelStore, 'note'>;
   readonly news: Pick<SettlementEvents, 'listen'>;
   readonly admission: Admission;
-  readonly laneQueries: Pick<LaneQueries, 'live' | 'all'>;
   /** Told of what goes wrong beside the requests. */
   readonly onTrouble: (what: string, error: unknown) => void;
 }

@@ -1,9 +1,11 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { AuthorizationUse } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { delay } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
+import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
@@ -28,11 +30,12 @@ interface LostClaim {
  * Claims that a requester of this process made or joined, and that the ledger lost since. A payment that
  * one of our own signers has made is ours, whatever the ledger remembers.
  */
+@Injectable()
 export class LostClaims {
   constructor(
-    private readonly store: Pick<SettlementStore, 'adopt'>,
-    private readonly laneQueries: Pick<LaneQueries, 'all'>,
-    private readonly now: () => number = Date.now,
+    @Inject(SETTLEMENT_STORE) private readonly store: Pick<SettlementStore, 'adopt'>,
+    @Inject(LANE_QUERIES) private readonly laneQueries: Pick<LaneQueries, 'all'>,
+    @Optional() private readonly now: () => number = Date.now,
   ) {}
 
   /**

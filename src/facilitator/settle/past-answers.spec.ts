@@ -100,7 +100,6 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
         chains: { served: () => ({}) } as unknown as ChainRegistry,
         news: { listen: () => () => undefined },
         admission: { refusal: () => Promise.resolve('no_gas') } as unknown as Admission,
-        laneQueries: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
         finder: {
           until: () => 0,
           isUsed: () => Promise.resolve(isUsed),

@@ -149,7 +149,6 @@ describe('SettleService', () => {
           noteQueued: () => undefined,
           retryAfterSeconds: () => 3,
         } as unknown as Admission,
-        laneQueries: { live: () => Promise.resolve([]), all: () => Promise.resolve([]) },
         finder: {
           until: () => 0,
           isUsed: () => Promise.resolve(usedBy !== undefined),

@@ -24,7 +24,7 @@ import { RecentAnswers } from './recent-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { Round, SettleContext, SettleRequest } from './settle-context.js';
 
-interface SettleServiceParts extends ClaimingParts, PastAnswersParts {
+export interface SettleServiceParts extends ClaimingParts, PastAnswersParts {
   readonly store: SettlementStore;
   readonly chains: ChainRegistry;
   readonly verifier: PaymentVerifier;

@@ -1,14 +1,16 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import { type BoundPayment, isOfPayment } from '../../settlement/ledger/binding.js';
-import type {
-  ArchivedSettlement,
-  SettlementArchive,
+import {
+  type ArchivedSettlement,
+  SETTLEMENT_ARCHIVE,
+  type SettlementArchive,
 } from '../../settlement/ledger/settlement-archive.js';
 import { isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
-import type { PaymentVerifier } from '../verify/payment-verifier.js';
+import { PaymentVerifier } from '../verify/payment-verifier.js';
 
 /** What became of a payment that the ledger does not know, for one requester. */
 export type ArchivedPayment =
@@ -36,9 +38,11 @@ interface ArchiveRequester {
  * What the archive says of payments that have left the ledger. It is asked only of what cannot be a new
  * payment: its authorization is used, or its time is over, or its idempotency key comes with one of those.
  */
+@Injectable()
 export class ArchivedPayments {
   constructor(
-    private readonly archive: SettlementArchive,
+    @Inject(SETTLEMENT_ARCHIVE) private readonly archive: SettlementArchive,
+    @Inject(PaymentVerifier)
     private readonly verifier: Pick<PaymentVerifier, 'match' | 'judgeTerms'>,
   ) {}
 

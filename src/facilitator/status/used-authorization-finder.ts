@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
 import { isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
@@ -39,6 +40,7 @@ export function paidBy(use: Use | undefined): PaidBy | undefined {
  * Names the transaction that used an authorization which the ledger does not know: this service never
  * saw it, or has archived it, or its ledger was lost.
  */
+@Injectable()
 export class UsedAuthorizationFinder {
   /** When a search that begins now is given up. */
   until(): number {

@@ -5,13 +5,8 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { approvalLimitsOf } from '../../platform/config/network-settings.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
-import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
-import {
-  SETTLEMENT_ARCHIVE,
-  type SettlementArchive,
-} from '../../settlement/ledger/settlement-archive.js';
-import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import { LaneSenders } from './lane-senders.js';
@@ -48,24 +43,10 @@ import { VerifyService } from './verify.service.js';
         });
       },
     },
-    {
-      provide: VerifyService,
-      inject: [PaymentVerifier, SETTLEMENT_STORE, SETTLEMENT_ARCHIVE, ChainRegistry],
-      useFactory: (
-        verifier: PaymentVerifier,
-        store: SettlementStore,
-        archive: SettlementArchive,
-        chains: ChainRegistry,
-      ) =>
-        new VerifyService({
-          verifier,
-          store,
-          chains,
-          finder: new UsedAuthorizationFinder(),
-          archived: new ArchivedPayments(archive, verifier),
-        }),
-    },
+    ArchivedPayments,
+    UsedAuthorizationFinder,
+    VerifyService,
   ],
-  exports: [PaymentVerifier, VerifyService],
+  exports: [PaymentVerifier, ArchivedPayments, UsedAuthorizationFinder, VerifyService],
 })
 export class VerificationModule {}

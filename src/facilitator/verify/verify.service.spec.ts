@@ -76,11 +76,11 @@ async function verify({
   const store: Pick<SettlementStore, 'look'> = {
     look: () => (world.ledger === undefined ? Promise.resolve(look) : Promise.reject(world.ledger)),
   };
-  const service = new VerifyService({
+  const service = new VerifyService(
     verifier,
     store,
-    archived: new ArchivedPayments(archive, verifier as PaymentVerifier),
-    finder: {
+    new ArchivedPayments(archive, verifier as PaymentVerifier),
+    {
       until: () => 0,
       isUsed: () => {
         asked += 1;
@@ -92,8 +92,8 @@ async function verify({
       },
       userOf: () => Promise.resolve(world.use),
     },
-    chains: { served: () => aUseChain().chain },
-  });
+    { served: () => aUseChain().chain },
+  );
   const outcome = await service.verify(anEip3009Payment().payment, keyTag);
   const paidBy = outcome.isValid ? undefined : outcome.paidBy;
   return { told: outcome.isValid ? 'valid' : outcome.reason, record, paidBy, asked };

@@ -1,4 +1,5 @@
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
@@ -6,19 +7,20 @@ import type { Reason } from '../../protocol/reasons.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { Refusal } from '../../protocol/schemes/verdict.js';
 import { started } from '../../protocol/started.js';
+import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import {
   BLANK_RECORD,
   type Look,
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import { isFailure, isSoldToKey } from '../../settlement/model/settlement.js';
-import type { ArchivedPayments } from '../status/archived-payments.js';
+import { ArchivedPayments } from '../status/archived-payments.js';
 import {
   type PaidBy,
   paidBy,
-  type UsedAuthorizationFinder,
+  UsedAuthorizationFinder,
 } from '../status/used-authorization-finder.js';
-import type { PaymentVerifier } from './payment-verifier.js';
+import { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
   | { readonly isValid: true }
@@ -37,28 +39,29 @@ const invalid = (reason: Reason): { readonly isValid: false; readonly reason: Re
   reason,
 });
 
-interface VerifyServiceParts {
-  readonly verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'>;
-  readonly store: Pick<SettlementStore, 'look'>;
-  readonly archived: Pick<ArchivedPayments, 'isOn' | 'of'>;
-  readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
-  readonly chains: Pick<ChainRegistry, 'served'>;
-}
-
 /** Answers whether a payment would be settled, and changes nothing. */
+@Injectable()
 export class VerifyService {
-  constructor(private readonly parts: VerifyServiceParts) {}
+  constructor(
+    @Inject(PaymentVerifier)
+    private readonly verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'>,
+    @Inject(SETTLEMENT_STORE) private readonly store: Pick<SettlementStore, 'look'>,
+    @Inject(ArchivedPayments) private readonly archived: Pick<ArchivedPayments, 'isOn' | 'of'>,
+    @Inject(UsedAuthorizationFinder)
+    private readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>,
+    @Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'served'>,
+  ) {}
 
   /** @param keyTag - tag of the idempotency key the requester would settle with, or empty. */
   async verify(payment: Payment, keyTag: string): Promise<VerifyOutcome> {
-    const refusal = this.parts.verifier.refusalByLists(payment);
+    const refusal = this.verifier.refusalByLists(payment);
     if (refusal !== undefined) return invalid(refusal);
     const identity = identityOf(payment);
     const looking = this.#look(payment, identity);
     // Most payments were never seen before: the chain is asked while the ledger is.
     const record = started(looking.then((look) => look ?? BLANK_RECORD));
     const judging = started(
-      this.parts.verifier.judge(
+      this.verifier.judge(
         payment,
         record,
         async () => (await this.#look(payment, identity)) ?? BLANK_RECORD,
@@ -91,7 +94,7 @@ export class VerifyService {
     { reason, cause }: Refusal,
   ): Promise<VerifyOutcome> {
     const refused = { ...invalid(reason), ...(cause !== undefined && { cause }) };
-    const { finder, chains } = this.parts;
+    const { finder, chains } = this;
     const chain = chains.served(payment.requirements.chainId);
     if (chain === undefined) return refused;
     const isUsed = await finder.isUsed(payment, reason, chain, finder.until());
@@ -110,7 +113,7 @@ export class VerifyService {
   ): Promise<Look | undefined> {
     if (identity === undefined || claim.from === undefined) return undefined;
     try {
-      return await this.parts.store.look(identity, { ...requirements, payer: claim.from });
+      return await this.store.look(identity, { ...requirements, payer: claim.from });
     } catch (error) {
       if (error instanceof RedisUnavailableError) return undefined;
       throw error;
@@ -125,7 +128,7 @@ export class VerifyService {
     keyTag: string,
   ): Promise<VerifyOutcome | undefined> {
     if (known === undefined) return undefined;
-    const match = await this.parts.verifier.match(payment, identity, known);
+    const match = await this.verifier.match(payment, identity, known);
     if (match.kind === 'refused') return invalid(match.reason);
     const isOnItsWay = known.state === 'broadcast' || known.isPaid;
     const isSold = known.sale.state === 'sold';
@@ -152,7 +155,7 @@ export class VerifyService {
     keyTag: string,
     reason: Reason,
   ): Promise<VerifyOutcome | undefined> {
-    const { archived } = this.parts;
+    const { archived } = this;
     const { reasons, isRepeatable } = actionOf(payment.claim);
     const mayBeGood = keyTag !== '' || isRepeatable;
     // Of two refusals one is as good as the other.

@@ -65,8 +65,9 @@ export class ChainWorker {
     await Promise.all([this.#isConsuming ? jobs.stop() : undefined, heads.stop()]);
   }
 
+  /** Something became ready on this chain. */
   notifyWork(): void {
-    for (const { runner } of this.slots) runner.notifyWork();
+    for (const { runner } of this.slots) runner.state.work.notify();
   }
 
   /** A search has ended that a lane may wait for. */

@@ -158,11 +158,6 @@ export class LaneRunner {
     return this.#refills !== undefined;
   }
 
-  /** Something became ready on this lane's chain. */
-  notifyWork(): void {
-    this.state.work.notify();
-  }
-
   /** Whether a block is awaited for something in flight. */
   get isWaitingForBlocks(): boolean {
     return this.#isRunning && (this.#following.isWaiting || this.#sending.isWaiting);
