@@ -238,10 +238,7 @@ export class Claiming {
 
   async #finish(context: SettleContext, wait: RequesterWait, hasJoined: boolean): Promise<Round> {
     const waited = await wait.run(hasJoined);
-    if (waited.kind === 'unknown') {
-      context.lost = wait.ref;
-      return 'again';
-    }
+    if (waited.kind === 'unknown') return { lost: wait.ref };
     if (waited.isOver) await context.key?.unbind();
     return { answer: waited.answer };
   }

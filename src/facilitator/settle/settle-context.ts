@@ -59,5 +59,9 @@ export interface SettleContext {
   isKeyKnown: boolean;
 }
 
-/** What came of one look at the ledger: an answer, or that the ledger has changed under it. */
-export type Round = { readonly answer: SettleAnswer | undefined } | 'again';
+/**
+ * What came of one look at the ledger: an answer, that the ledger has changed under it, or that it does not know a claim
+ * any more which this request made or joined.
+ */
+export type Round =
+  { readonly answer: SettleAnswer | undefined } | { readonly lost: ClaimRef } | 'again';

@@ -114,7 +114,9 @@ export class SettleService {
     try {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         const result = await this.#round(context);
-        if (result !== 'again') return await this.#past.insteadOf(result.answer, context);
+        if (result === 'again') continue;
+        if ('answer' in result) return await this.#past.insteadOf(result.answer, context);
+        context.lost = result.lost;
       }
       return answers.failure('network_unavailable');
     } catch (error) {
