@@ -3,6 +3,7 @@ import type { Address } from 'viem';
 import { ArchiveError } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { invalidQuery } from '../../platform/http/read-query.js';
 import { readResourceUrl } from '../../protocol/listing/resource-url.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -27,7 +28,6 @@ import {
   type AskedList,
   type AskedSearch,
   cursorOf,
-  invalidQuery,
   listOf,
   offsetCursorOf,
   searchOf,

@@ -1,4 +1,5 @@
-import { CodedError } from '../../platform/http/coded-error.js';
+import type { CodedError } from '../../platform/http/coded-error.js';
+import { invalidQuery } from '../../platform/http/read-query.js';
 import type { ListingType } from '../../protocol/listing/listing.js';
 import { BAZAAR } from '../../protocol/listing/read-declaration.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
@@ -77,9 +78,6 @@ function filterOf(query: EntryQuery): AskedFilter | undefined {
     maxAmount: maxPrice === undefined ? undefined : BigInt(maxPrice),
   };
 }
-
-export const invalidQuery = (message: string): CodedError =>
-  new CodedError(400, 'invalid_query', message);
 
 const badCursor = (): CodedError =>
   invalidQuery('cursor must be a cursor of an answer to this query.');
