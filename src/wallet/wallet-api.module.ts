@@ -19,7 +19,6 @@ import { FilesV1Controller } from './http/files.v1.controller.js';
 import { PolicyService } from './http/policy.service.js';
 import { SignInV1Controller } from './http/sign-in.v1.controller.js';
 import { TokensV1Controller } from './http/tokens.v1.controller.js';
-import { WalletBody } from './http/wallet-body.service.js';
 import { WalletPagesController } from './http/wallet-pages.controller.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
@@ -79,14 +78,12 @@ import { WALLET_SETTINGS } from './wallet-tokens.js';
     GrantEnding,
     AccessTokens,
     Bearers,
-    WalletBody,
     ApprovalService,
   ],
   exports: [
     SignIn,
     Sessions,
     ApprovalService,
-    WalletBody,
     OAuthRecords,
     RegisteredClients,
     GrantBook,

@@ -1,20 +1,18 @@
 import {
+  Body,
   Controller,
   Get,
   HttpCode,
   Inject,
   Param,
   Post,
-  Req,
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
-import type { Request } from 'express';
-import { z } from 'zod';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
-import { addressOf, SignedBody } from '../http/sign-in.v1.controller.js';
+import type { SignInMessage } from '../auth/sign-in.js';
+import { ChallengeDto, SignedMessageDto } from '../http/dto/sign-in.dto.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
-import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import type { Session } from '../session.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
@@ -24,8 +22,6 @@ import { OwnerAnswers } from './owner-answers.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
-const Asking = z.strictObject({ address: z.string().max(64) });
-
 /** What owners are asked, and their answers. Whoever has the link may read; only the owner can say yes. */
 @Controller('v1')
 @UseFilters(WalletErrorFilter)
@@ -34,7 +30,6 @@ const Asking = z.strictObject({ address: z.string().max(64) });
 export class AsksV1Controller {
   constructor(
     private readonly answers: OwnerAnswers,
-    private readonly bodies: WalletBody,
     @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
@@ -53,15 +48,14 @@ export class AsksV1Controller {
 
   @Post('asks/:ask/nonce')
   @HttpCode(200)
-  async nonce(@Param('ask') id: string, @Req() request: Request): Promise<Answer> {
-    const { address } = await this.bodies.of(request, Asking);
-    return { ...(await this.answers.challenge(id, addressOf(address))) };
+  async nonce(@Param('ask') id: string, @Body() { address }: ChallengeDto): Promise<SignInMessage> {
+    return this.answers.challenge(id, address);
   }
 
   @Post('asks/:ask/approve')
   @HttpCode(200)
-  async approve(@Param('ask') id: string, @Req() request: Request): Promise<Answer> {
-    await this.answers.approve(id, await this.bodies.of(request, SignedBody));
+  async approve(@Param('ask') id: string, @Body() signed: SignedMessageDto): Promise<Answer> {
+    await this.answers.approve(id, signed);
     return { status: 'approved' };
   }
 

@@ -7,6 +7,7 @@ import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript, script } from '../../platform/redis/redis-scripts.js';
 import { readAddress, readBytes } from '../../protocol/payment/wire-values.js';
 import type { RecoverSigner } from '../../protocol/schemes/verdict.js';
+import type { Assertion } from '../passkeys/passkey.js';
 import { PasskeyOwners } from '../passkeys/passkey-owners.js';
 import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
@@ -46,15 +47,15 @@ interface SignedIn {
 }
 
 export interface SignedMessage {
-  readonly address: unknown;
-  readonly message: unknown;
-  readonly signature?: unknown;
+  readonly address: string;
+  readonly message: string;
+  readonly signature?: string;
   /** In the place of a signature: what a passkey answered. */
-  readonly assertion?: unknown;
+  readonly assertion?: Assertion;
 }
 
 /** A signature, or what a passkey answered. */
-type Proof = Hex | { readonly assertion: unknown };
+type Proof = Hex | { readonly assertion: Assertion };
 
 /**
  * Proof of owning an address: a message of ours, in the form of EIP-4361, signed by EIP-191. Each can
@@ -172,7 +173,7 @@ export function readSigned({ address, message, signature, assertion }: SignedMes
   const owner = readAddress(address);
   const bytes = readBytes(signature, SIGNATURE_MAX_BYTES);
   const proof = assertion === undefined ? bytes : { assertion };
-  if (owner === undefined || proof === undefined || typeof message !== 'string') {
+  if (owner === undefined || proof === undefined) {
     throw new WalletError('invalid_request', 'address, message and signature are expected.');
   }
   return { owner, message, proof };

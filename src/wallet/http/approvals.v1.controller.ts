@@ -1,19 +1,23 @@
-import { Controller, Get, HttpCode, Post, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
-import type { Request } from 'express';
-import { z } from 'zod';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Ip,
+  Post,
+  Query,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
 import { AnonymousRoom, ANSWER_CHARACTERS } from '../anonymous-room.js';
+import type { SignInMessage } from '../auth/sign-in.js';
 import { ApprovalService } from './approval.service.js';
-import { addressOf, SignedBody } from './sign-in.v1.controller.js';
+import { ApprovalChallengeDto, ApprovalDto, CollectDto } from './dto/sign-in.dto.js';
 import { WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
-import { WalletBody } from './wallet-body.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
 /** Characters of what is stored for an agent that asks to be let in. */
 const CODE_CHARACTERS = 200;
-
-const AskingToApprove = z.strictObject({ code: z.string().max(64), address: z.string().max(64) });
-const Collecting = z.strictObject({ code: z.string().max(128) });
-const Approval = z.strictObject({ code: z.string().max(64), ...SignedBody.shape });
 
 /** How agents get their tokens; paths and answers of the published wallet skill. */
 @Controller('v1')
@@ -22,7 +26,6 @@ const Approval = z.strictObject({ code: z.string().max(64), ...SignedBody.shape 
 @WalletAccess('anybody')
 export class ApprovalsV1Controller {
   constructor(
-    private readonly bodies: WalletBody,
     private readonly approvals: ApprovalService,
     private readonly room: AnonymousRoom,
   ) {}
@@ -33,8 +36,8 @@ export class ApprovalsV1Controller {
    */
   @Post('init')
   @HttpCode(200)
-  async init(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    await this.room.assert(request.ip, CODE_CHARACTERS + ANSWER_CHARACTERS);
+  async init(@Ip() from: string): Promise<Readonly<Record<string, string>>> {
+    await this.room.assert(from, CODE_CHARACTERS + ANSWER_CHARACTERS);
     const { deviceCode, userCode, url } = await this.approvals.ask();
     return { code: deviceCode, user_code: userCode, auth_url: url, authUrl: url };
   }
@@ -43,36 +46,40 @@ export class ApprovalsV1Controller {
   @Get('status')
   async statusByQuery(
     @Query('code') code: unknown,
-    @Req() request: Request,
+    @Ip() from: string,
   ): Promise<Readonly<Record<string, string>>> {
-    return this.#statusOf(typeof code === 'string' ? code : '', request);
+    return this.#statusOf(typeof code === 'string' ? code : '', from);
   }
 
   @Post('status')
   @HttpCode(200)
-  async status(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    const { code } = await this.bodies.of(request, Collecting);
-    return this.#statusOf(code, request);
+  async status(
+    @Body() { code }: CollectDto,
+    @Ip() from: string,
+  ): Promise<Readonly<Record<string, string>>> {
+    return this.#statusOf(code, from);
   }
 
   /** For the approval page: the rules, and the message that approves an agent under them. */
   @Post('approve/nonce')
   @HttpCode(200)
-  async approvalNonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
-    const { code, address } = await this.bodies.of(request, AskingToApprove);
-    return { ...(await this.approvals.challenge(code, addressOf(address))) };
+  async approvalNonce(
+    @Body() { code, address }: ApprovalChallengeDto,
+  ): Promise<SignInMessage & { readonly rules: string }> {
+    return this.approvals.challenge(code, address);
   }
 
   @Post('approve')
   @HttpCode(200)
-  async approve(@Req() request: Request): Promise<Readonly<Record<string, string>>> {
-    const { code, ...signed } = await this.bodies.of(request, Approval);
+  async approve(
+    @Body() { code, ...signed }: ApprovalDto,
+  ): Promise<Readonly<Record<string, string>>> {
     await this.approvals.approve(code, signed);
     return { status: 'approved' };
   }
 
-  async #statusOf(deviceCode: string, request: Request): Promise<Readonly<Record<string, string>>> {
-    const { isPending, token } = await this.approvals.collect(deviceCode, request.ip);
+  async #statusOf(deviceCode: string, from: string): Promise<Readonly<Record<string, string>>> {
+    const { isPending, token } = await this.approvals.collect(deviceCode, from);
     if (isPending) return { status: 'pending' };
     return { status: 'completed', ...(token !== undefined && { token }) };
   }

@@ -1,5 +1,4 @@
-import { Controller, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body, Controller, HttpCode, Post, UseFilters, UseGuards } from '@nestjs/common';
 import type { z } from 'zod';
 import type { Session } from '../session.js';
 import {
@@ -7,14 +6,13 @@ import {
   FileNameInput,
   FilePutInput,
   FileShareInput,
-  type FileTools,
   FileUnshareInput,
   FileUploadInput,
 } from '../tools/file-shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
-import { WalletBody } from './wallet-body.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
+import { ZodPipe } from './zod.pipe.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -24,62 +22,68 @@ type Answer = Readonly<Record<string, unknown>>;
 @UseGuards(WalletAuthGuard)
 @WalletAccess('session')
 export class FilesV1Controller {
-  constructor(
-    private readonly bodies: WalletBody,
-    private readonly walletTools: WalletToolsService,
-  ) {}
+  constructor(private readonly walletTools: WalletToolsService) {}
 
   @Post('put')
   @HttpCode(200)
-  put(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.#answer(session, request, FilePutInput, (files, asked) => files.put(asked));
+  put(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FilePutInput)) asked: z.infer<typeof FilePutInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).files.put(asked);
   }
 
   @Post('upload-address')
   @HttpCode(200)
-  uploadAddress(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.#answer(session, request, FileUploadInput, (files, asked) =>
-      files.uploadAddress(asked),
-    );
+  uploadAddress(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FileUploadInput)) asked: z.infer<typeof FileUploadInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).files.uploadAddress(asked);
   }
 
   @Post('get')
   @HttpCode(200)
-  get(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.#answer(session, request, FileNameInput, (files, asked) => files.get(asked));
+  get(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FileNameInput)) asked: z.infer<typeof FileNameInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).files.get(asked);
   }
 
   @Post('list')
   @HttpCode(200)
-  list(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.#answer(session, request, FileListInput, (files, asked) => files.list(asked));
+  list(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FileListInput)) asked: z.infer<typeof FileListInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).files.list(asked);
   }
 
   @Post('share')
   @HttpCode(200)
-  share(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.#answer(session, request, FileShareInput, (files, asked) => files.share(asked));
+  share(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FileShareInput)) asked: z.infer<typeof FileShareInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).files.share(asked);
   }
 
   @Post('unshare')
   @HttpCode(200)
-  unshare(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.#answer(session, request, FileUnshareInput, (files, asked) => files.unshare(asked));
+  unshare(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FileUnshareInput)) asked: z.infer<typeof FileUnshareInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).files.unshare(asked);
   }
 
   @Post('delete')
   @HttpCode(200)
-  remove(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.#answer(session, request, FileNameInput, (files, asked) => files.remove(asked));
-  }
-
-  async #answer<T>(
-    session: Session,
-    request: Request,
-    schema: z.ZodType<T>,
-    work: (files: FileTools, asked: T) => Promise<Answer>,
+  remove(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FileNameInput)) asked: z.infer<typeof FileNameInput>,
   ): Promise<Answer> {
-    const asked = await this.bodies.of(request, schema);
-    return work(this.walletTools.of(session).files, asked);
+    return this.walletTools.of(session).files.remove(asked);
   }
 }

@@ -1,36 +1,28 @@
-import { Controller, HttpCode, Inject, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
-import type { Request } from 'express';
-import { type Address } from 'viem';
-import { z } from 'zod';
+import {
+  Body,
+  Controller,
+  HttpCode,
+  Inject,
+  Ip,
+  Post,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
-import { readAddress } from '../../protocol/payment/wire-values.js';
 import { AnonymousRoom } from '../anonymous-room.js';
 import { Sessions } from '../auth/sessions.js';
-import { LEGACY_MESSAGE, SIGNATURE_MAX_BYTES, SignIn } from '../auth/sign-in.js';
-import { Assertion } from '../passkeys/passkey.js';
+import { LEGACY_MESSAGE, SignIn, type SignInMessage } from '../auth/sign-in.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
+import { ChallengeDto, SignedMessageDto } from './dto/sign-in.dto.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
-import { WalletBody } from './wallet-body.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
 /** Characters of what is stored for an owner that is about to sign. */
 const NONCE_CHARACTERS = 600;
 
 const OWNER_STATEMENT = 'Sign in as the owner of this wallet.';
-
-/** A message that an address has signed. */
-export const SignedBody = z.strictObject({
-  address: z.string().max(64),
-  message: z.string().max(4096),
-  signature: z
-    .string()
-    .max(2 + 2 * SIGNATURE_MAX_BYTES)
-    .optional(),
-  assertion: Assertion.optional(),
-});
-const Asking = z.strictObject({ address: z.string().max(64) });
 
 interface TokenAnswer {
   readonly token: string;
@@ -43,7 +35,6 @@ interface TokenAnswer {
 @WalletAccess('anybody')
 export class SignInV1Controller {
   constructor(
-    private readonly bodies: WalletBody,
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
     private readonly room: AnonymousRoom,
@@ -52,17 +43,17 @@ export class SignInV1Controller {
 
   @Post('login/nonce')
   @HttpCode(200)
-  async nonce(@Req() request: Request): Promise<Readonly<Record<string, unknown>>> {
-    const { address } = await this.bodies.of(request, Asking);
-    const owner = addressOf(address);
-    await this.room.assert(request.ip, NONCE_CHARACTERS, () => this.sessions.knows(owner));
-    return { ...(await this.signIn.challenge(owner, OWNER_STATEMENT)) };
+  async nonce(
+    @Body() { address: owner }: ChallengeDto,
+    @Ip() from: string,
+  ): Promise<SignInMessage> {
+    await this.room.assert(from, NONCE_CHARACTERS, () => this.sessions.knows(owner));
+    return this.signIn.challenge(owner, OWNER_STATEMENT);
   }
 
   @Post('login')
   @HttpCode(200)
-  async login(@Req() request: Request): Promise<TokenAnswer> {
-    const signed = await this.bodies.of(request, SignedBody);
+  async login(@Body() signed: SignedMessageDto, @Ip() from: string): Promise<TokenAnswer> {
     if (signed.message !== LEGACY_MESSAGE) {
       const { owner, askedAt } = await this.signIn.accept(signed, OWNER_STATEMENT);
       return { token: await this.sessions.issue(owner, 'owner', { by: 'nonce', askedAt }) };
@@ -74,7 +65,7 @@ export class SignInV1Controller {
       );
     }
     const owner = this.signIn.signerOf(signed);
-    await this.sessions.prepare(owner, request.ip);
+    await this.sessions.prepare(owner, from);
     return { token: await this.sessions.issue(owner, 'agent', { by: 'legacy' }) };
   }
 
@@ -94,11 +85,4 @@ export class SignInV1Controller {
     await this.sessions.revokeAll(session);
     return { status: 'revoked' };
   }
-}
-
-/** @throws WalletError `invalid_request`. */
-export function addressOf(text: string): Address {
-  const address = readAddress(text);
-  if (address !== undefined) return address;
-  throw new WalletError('invalid_request', 'address: must be 0x and 40 hex digits');
 }

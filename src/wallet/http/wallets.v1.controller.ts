@@ -1,16 +1,16 @@
 import {
+  Body,
   Controller,
   Get,
+  Headers,
   HttpCode,
   Param,
   Post,
   Put,
   Query,
-  Req,
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
-import type { Request } from 'express';
 import { getAddress } from 'viem';
 import { z } from 'zod';
 import type { Session } from '../session.js';
@@ -18,15 +18,27 @@ import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
 import { FundInput } from '../tools/fund-shapes.js';
 import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
-import { CallToolInput, HistoryInput, PayInput, QuoteInput, StatusInput } from '../tools/shapes.js';
+import {
+  CallToolInput,
+  HistoryInput,
+  PayInput,
+  type PaymentOutput,
+  QuoteInput,
+  StatusInput,
+} from '../tools/shapes.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
-import { WalletError } from '../wallet-error.js';
 import { PolicyService } from './policy.service.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
-import { WalletBody } from './wallet-body.service.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
+import { ZodPipe } from './zod.pipe.js';
 
 type Answer = Readonly<Record<string, unknown>>;
+
+/** A number as it is written; any other text is none. */
+const Limit = z.preprocess(
+  (text) => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : text),
+  HistoryInput.shape.limit,
+);
 
 /** The wallet of whoever bears the token. */
 @Controller('v1/wallets/me')
@@ -35,7 +47,6 @@ type Answer = Readonly<Record<string, unknown>>;
 @WalletAccess('session')
 export class WalletsV1Controller {
   constructor(
-    private readonly bodies: WalletBody,
     private readonly rpc: WalletRpc,
     private readonly walletTools: WalletToolsService,
     private readonly policies: PolicyService,
@@ -49,10 +60,13 @@ export class WalletsV1Controller {
 
   @Post('rpc')
   @HttpCode(200)
-  async call(@CurrentSession() session: Session, @Req() request: Request): Promise<RpcReply> {
-    const key = request.headers['privy-idempotency-key'] ?? request.headers['idempotency-key'];
-    const body = await this.bodies.json(request);
-    return this.rpc.call(session, body, typeof key === 'string' ? key : undefined);
+  async call(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(z.unknown())) body: unknown,
+    @Headers('idempotency-key') key?: string,
+    @Headers('privy-idempotency-key') olderKey?: string,
+  ): Promise<RpcReply> {
+    return this.rpc.call(session, body, olderKey ?? key);
   }
 
   @Get('balance')
@@ -62,8 +76,11 @@ export class WalletsV1Controller {
 
   @Post('fund')
   @HttpCode(200)
-  async fund(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.walletTools.of(session).fund(await this.bodies.of(request, FundInput));
+  async fund(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(FundInput)) asked: z.infer<typeof FundInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).fund(asked);
   }
 
   @Get('policy')
@@ -73,8 +90,11 @@ export class WalletsV1Controller {
 
   @Put('policy')
   @WalletAccess('rules_maker')
-  async setPolicy(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    await this.policies.replace(session, await this.bodies.json(request));
+  async setPolicy(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(z.unknown())) rules: unknown,
+  ): Promise<Answer> {
+    await this.policies.replace(session, rules);
     return this.walletTools.of(session).policy();
   }
 
@@ -88,64 +108,62 @@ export class WalletsV1Controller {
 
   @Post('services/search')
   @HttpCode(200)
-  async search(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    const asked = await this.bodies.of(request, ServiceSearchInput);
+  async search(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(ServiceSearchInput)) asked: z.infer<typeof ServiceSearchInput>,
+  ): Promise<Answer> {
     return this.walletTools.of(session).searchServices(asked);
   }
 
   @Post('services/details')
   @HttpCode(200)
-  async details(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    const asked = await this.bodies.of(request, ServiceDetailsInput);
+  async details(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(ServiceDetailsInput)) asked: z.infer<typeof ServiceDetailsInput>,
+  ): Promise<Answer> {
     return this.walletTools.of(session).serviceDetails(asked);
   }
 
   @Post('payments/quote')
   @HttpCode(200)
-  async quote(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return this.walletTools.of(session).quote(await this.bodies.of(request, QuoteInput));
+  async quote(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(QuoteInput)) asked: z.infer<typeof QuoteInput>,
+  ): Promise<Answer> {
+    return this.walletTools.of(session).quote(asked);
   }
 
   @Post('payments')
   @HttpCode(200)
-  async pay(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    return {
-      ...(await this.walletTools.of(session).pay(await this.bodies.of(request, PayInput))),
-    };
+  pay(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(PayInput)) asked: z.infer<typeof PayInput>,
+  ): Promise<z.infer<typeof PaymentOutput>> {
+    return this.walletTools.of(session).pay(asked);
   }
 
   @Post('payments/tool')
   @HttpCode(200)
-  async callTool(@CurrentSession() session: Session, @Req() request: Request): Promise<Answer> {
-    const asked = await this.bodies.of(request, CallToolInput);
-    return { ...(await this.walletTools.of(session).callTool(asked)) };
+  callTool(
+    @CurrentSession() session: Session,
+    @Body(new ZodPipe(CallToolInput)) asked: z.infer<typeof CallToolInput>,
+  ): Promise<z.infer<typeof PaymentOutput>> {
+    return this.walletTools.of(session).callTool(asked);
   }
 
   @Get('payments')
   async history(
     @CurrentSession() session: Session,
-    @Query('limit') limit?: string,
+    @Query('limit', new ZodPipe(Limit)) limit: number,
   ): Promise<Answer> {
-    const asked = checked(HistoryInput, limit === undefined ? {} : { limit: numberIn(limit) });
-    return this.walletTools.of(session).history(asked);
+    return this.walletTools.of(session).history({ limit });
   }
 
   @Get('payments/:intentId')
-  async status(
+  status(
     @CurrentSession() session: Session,
-    @Param('intentId') intentId: string,
-  ): Promise<Answer> {
-    return { ...(await this.walletTools.of(session).status(checked(StatusInput, { intentId }))) };
+    @Param('intentId', new ZodPipe(StatusInput.shape.intentId)) intentId: string,
+  ): Promise<z.infer<typeof PaymentOutput>> {
+    return this.walletTools.of(session).status({ intentId });
   }
-}
-
-function checked<T>(schema: z.ZodType<T>, value: unknown): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new WalletError('invalid_request', z.prettifyError(parsed.error));
-}
-
-/** A number as it is written; any other text is none. */
-function numberIn(text: string): number {
-  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }

@@ -14,9 +14,10 @@ import {
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
-import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { assertWithinBounds } from '../http/zod.pipe.js';
 import { challengeOf, scopesNeeded } from '../oauth/oauth-names.js';
 import type { Session } from '../session.js';
 import { WalletToolsService } from '../tools/wallet-tools.service.js';
@@ -36,7 +37,7 @@ import { walletServer } from './wallet-server.js';
 @WalletAccess('resource')
 export class McpController {
   constructor(
-    private readonly bodies: WalletBody,
+    private readonly bodies: JsonBodyReader,
     private readonly walletTools: WalletToolsService,
     @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
     private readonly logger: PinoLogger,
@@ -84,7 +85,8 @@ export class McpController {
     }
     request.headers.accept = acceptHeaderOf(form);
     request.headers['content-type'] = contentTypeOf(request);
-    const body = await this.bodies.json(request);
+    const body = await this.bodies.json(request, response);
+    assertWithinBounds(body);
     // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
     if (Array.isArray(body)) {
       throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');

@@ -1,4 +1,5 @@
 import {
+  Body,
   Controller,
   Get,
   HttpCode,
@@ -12,12 +13,11 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
-import { z } from 'zod';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { StaticFile } from '../../platform/http/static-file.js';
-import { addressOf, SignedBody } from '../http/sign-in.v1.controller.js';
+import type { SignInMessage } from '../auth/sign-in.js';
+import { ChallengeDto, SignedMessageDto } from '../http/dto/sign-in.dto.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
-import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { AUTHORIZATION_SERVER } from './authorization-server.js';
@@ -25,8 +25,6 @@ import { type ConsentRequest, ConsentService, type ConsentVisit } from './consen
 import { bindTo } from './oauth.controller.js';
 
 type Answer = Readonly<Record<string, unknown>>;
-
-const Asking = z.strictObject({ address: z.string().max(64) });
 
 /**
  * The page where an owner answers a client, and what the page asks. Only the browser that came with the
@@ -44,7 +42,6 @@ export class ConsentController {
   constructor(
     @Inject(AUTHORIZATION_SERVER) private readonly server: Provider,
     private readonly consents: ConsentService,
-    private readonly bodies: WalletBody,
     @Inject(WALLET_SETTINGS) { publicUrl }: WalletConfig,
   ) {
     this.#publicUrl = new URL(publicUrl);
@@ -67,15 +64,21 @@ export class ConsentController {
 
   @Post(':uid/nonce')
   @HttpCode(200)
-  async nonce(@Param('uid') uid: string, @Req() request: Request): Promise<Answer> {
-    const { address } = await this.bodies.of(request, Asking);
-    return { ...(await this.consents.challenge(this.#visitOf(uid, request), addressOf(address))) };
+  async nonce(
+    @Param('uid') uid: string,
+    @Req() request: Request,
+    @Body() { address }: ChallengeDto,
+  ): Promise<SignInMessage & { readonly rules: string }> {
+    return this.consents.challenge(this.#visitOf(uid, request), address);
   }
 
   @Post(':uid/approve')
   @HttpCode(200)
-  async approve(@Param('uid') uid: string, @Req() request: Request): Promise<Answer> {
-    const signed = await this.bodies.of(request, SignedBody);
+  async approve(
+    @Param('uid') uid: string,
+    @Req() request: Request,
+    @Body() signed: SignedMessageDto,
+  ): Promise<Answer> {
     return { location: await this.consents.approve(this.#visitOf(uid, request), signed) };
   }
 

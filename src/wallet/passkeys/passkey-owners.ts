@@ -12,7 +12,7 @@ import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
-import { Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from './passkey.js';
+import { type Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from './passkey.js';
 import { type KeptPasskey, PasskeyBook } from './passkey-book.js';
 
 const REGISTRATION_SECONDS = 600;
@@ -102,14 +102,12 @@ export class PasskeyOwners {
   }
 
   /** Whether the passkey of an owner has signed this message, on this site, with its user verified. */
-  async isSignedBy(owner: Address, message: string, given: unknown): Promise<boolean> {
-    const read = Assertion.safeParse(given);
-    if (!read.success) return false;
+  async isSignedBy(owner: Address, message: string, answered: Assertion): Promise<boolean> {
+    const { id, ...response } = answered;
     const known = await this.#find(owner);
-    const passkey = known?.passkey ?? (await this.book.proposed(owner, read.data.id));
-    if (passkey?.id !== read.data.id) return false;
+    const passkey = known?.passkey ?? (await this.book.proposed(owner, id));
+    if (passkey?.id !== id) return false;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
-    const { id, ...response } = read.data;
     const publicKey = bytesOf(passkey.publicKey);
     // The key says whose it is, whatever the record is found under.
     if ((await ownerOfKey(publicKey)) !== owner) return false;

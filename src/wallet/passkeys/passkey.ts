@@ -12,10 +12,12 @@ const base64url = (most: number) =>
     .max(most)
     .regex(/^[\w-]+$/, 'must be base64url');
 
+/** Characters of base64url: WebAuthn has at most 1023 bytes. */
+export const CREDENTIAL_ID_MAX = 1364;
+
 /** A passkey as it is kept: what is needed to check what it signs, and nothing of whose it is. */
 export const StoredPasskey = z.object({
-  /** Base64url. WebAuthn has at most 1023 bytes. */
-  id: base64url(1364),
+  id: base64url(CREDENTIAL_ID_MAX),
   /** COSE, base64url. */
   publicKey: base64url(512),
   /** Of its first use; 0 of those that do not count. */
@@ -23,22 +25,20 @@ export const StoredPasskey = z.object({
 });
 export type StoredPasskey = Readonly<z.infer<typeof StoredPasskey>>;
 
-/** What an authenticator answers when it signs (WebAuthn, section 5.2.2), as JSON. */
-export const Assertion = z.strictObject({
-  id: base64url(1364),
-  authenticatorData: base64url(1024),
-  clientDataJSON: base64url(2048),
-  signature: base64url(256),
-});
-export type Assertion = Readonly<z.infer<typeof Assertion>>;
+/** What an authenticator answers when it signs (WebAuthn, section 5.2.2), as JSON: each in base64url. */
+export interface Assertion {
+  readonly id: string;
+  readonly authenticatorData: string;
+  readonly clientDataJSON: string;
+  readonly signature: string;
+}
 
-/** What an authenticator answers when it makes a key (section 5.2.1), as JSON. */
-export const Attestation = z.strictObject({
-  id: base64url(1364),
-  attestationObject: base64url(4096),
-  clientDataJSON: base64url(2048),
-});
-export type Attestation = Readonly<z.infer<typeof Attestation>>;
+/** What an authenticator answers when it makes a key (section 5.2.1), as JSON: each in base64url. */
+export interface Attestation {
+  readonly id: string;
+  readonly attestationObject: string;
+  readonly clientDataJSON: string;
+}
 
 /**
  * The owner that a key on P-256 is: as an address is of a key on secp256k1, and of a hash that no address is made by.

@@ -1,14 +1,11 @@
-import { Controller, Get, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
-import type { Request } from 'express';
-import { z } from 'zod';
+import { Body, Controller, Get, HttpCode, Ip, Post, UseFilters, UseGuards } from '@nestjs/common';
 import { NewWallets } from '../accounts/new-wallets.js';
 import { AnonymousRoom } from '../anonymous-room.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
-import { WalletBody } from '../http/wallet-body.service.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
-import { WalletError } from '../wallet-error.js';
-import { Attestation } from './passkey.js';
+import { AttestationDto, FindPasskeyDto } from './dto/passkey.dto.js';
 import { PasskeyOwners } from './passkey-owners.js';
+import { PasskeysGuard } from './passkeys.guard.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -17,8 +14,6 @@ const OPTIONS_CHARACTERS = 100;
 /** Of a passkey, six times: it is kept for an hour, and the room is measured by ten minutes. */
 const PASSKEY_CHARACTERS = 3600;
 
-const Finding = z.strictObject({ id: Attestation.shape.id });
-
 /** How somebody without a browser wallet becomes an owner. Passkeys sign in where others do. */
 @Controller('v1/passkeys')
 @UseFilters(WalletErrorFilter)
@@ -26,7 +21,6 @@ const Finding = z.strictObject({ id: Attestation.shape.id });
 @WalletAccess('anybody')
 export class PasskeysV1Controller {
   constructor(
-    private readonly bodies: WalletBody,
     private readonly room: AnonymousRoom,
     private readonly newWallets: NewWallets,
     private readonly owners: PasskeyOwners,
@@ -40,33 +34,27 @@ export class PasskeysV1Controller {
 
   @Post('options')
   @HttpCode(200)
-  async options(@Req() request: Request): Promise<Answer> {
-    const owners = this.#owners;
-    await this.room.assert(request.ip, OPTIONS_CHARACTERS);
-    return owners.options();
+  @UseGuards(PasskeysGuard)
+  async options(@Ip() from: string): Promise<Answer> {
+    await this.room.assert(from, OPTIONS_CHARACTERS);
+    return this.owners.options();
   }
 
   @Post()
   @HttpCode(200)
-  async register(@Req() request: Request): Promise<Answer> {
-    const owners = this.#owners;
-    const made = await this.bodies.of(request, Attestation);
+  @UseGuards(PasskeysGuard)
+  async register(@Body() made: AttestationDto, @Ip() from: string): Promise<Answer> {
     // It is a line of the journal for good, as soon as it has signed something.
-    await this.newWallets.assertRoom(request.ip);
-    await this.room.assert(request.ip, PASSKEY_CHARACTERS);
-    return { owner: await owners.register(made) };
+    await this.newWallets.assertRoom(from);
+    await this.room.assert(from, PASSKEY_CHARACTERS);
+    return { owner: await this.owners.register(made) };
   }
 
   /** Whose a passkey is that a browser has found: the page has to name the owner in what is signed. */
   @Post('find')
   @HttpCode(200)
-  async find(@Req() request: Request): Promise<Answer> {
-    const owners = this.#owners;
-    return { owner: await owners.ownerOf((await this.bodies.of(request, Finding)).id) };
-  }
-
-  get #owners(): PasskeyOwners {
-    if (this.owners.isOn) return this.owners;
-    throw new WalletError('not_found', 'Passkeys are off here.');
+  @UseGuards(PasskeysGuard)
+  async find(@Body() { id }: FindPasskeyDto): Promise<Answer> {
+    return { owner: await this.owners.ownerOf(id) };
   }
 }
