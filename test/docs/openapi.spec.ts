@@ -16,7 +16,13 @@ import { AdminCatalogueController } from '../../src/operations/admin/admin-catal
 import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { openApiDocument } from '../../src/platform/openapi/document.js';
 import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
+import { AsksV1Controller } from '../../src/wallet/asks/asks.v1.controller.js';
+import { ApprovalsV1Controller } from '../../src/wallet/http/approvals.v1.controller.js';
+import { SignInV1Controller } from '../../src/wallet/http/sign-in.v1.controller.js';
+import { ConsentController } from '../../src/wallet/oauth/consent.controller.js';
+import { WALLET_OAUTH_OPENAPI } from '../../src/wallet/openapi/oauth.openapi.js';
 import { WALLET_OPENAPI } from '../../src/wallet/openapi/wallet.openapi.js';
+import { PasskeysV1Controller } from '../../src/wallet/passkeys/passkeys.v1.controller.js';
 import { describedControllers } from '../support/described-controllers.js';
 
 const PARTS = [
@@ -28,6 +34,7 @@ const PARTS = [
   HUB_OPENAPI,
   HUB_OPERATORS_OPENAPI,
   WALLET_OPENAPI,
+  WALLET_OAUTH_OPENAPI,
   HEALTH_OPENAPI,
   ADMIN_OPENAPI,
 ];
@@ -37,6 +44,13 @@ const ROUTES = [
   LOOK_UPS,
   await describedControllers(DoctorV2Controller),
   await describedControllers(AdminController, AdminCatalogueController),
+  await describedControllers(
+    SignInV1Controller,
+    ApprovalsV1Controller,
+    AsksV1Controller,
+    PasskeysV1Controller,
+    ConsentController,
+  ),
 ];
 const DOCUMENT = openApiDocument([...PARTS, ...ROUTES]);
 

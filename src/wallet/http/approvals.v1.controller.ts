@@ -9,8 +9,11 @@ import {
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
+import { ApiQuery } from '@nestjs/swagger';
+import { jsonAnswer } from '../../platform/http/openapi.js';
 import { AnonymousRoom, ANSWER_CHARACTERS } from '../anonymous-room.js';
 import type { SignInMessage } from '../auth/sign-in.js';
+import { CONFLICT, Describes, NOT_FOUND, UNSIGNED } from '../openapi/operations.js';
 import { ApprovalService } from './approval.service.js';
 import { ApprovalChallengeDto, ApprovalDto, CollectDto } from './dto/sign-in.dto.js';
 import { WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
@@ -18,6 +21,11 @@ import { WalletErrorFilter } from './wallet-error.filter.js';
 
 /** Characters of what is stored for an agent that asks to be let in. */
 const CODE_CHARACTERS = 200;
+
+const STATUS_ANSWER = jsonAnswer(
+  '`token` comes with the first answer after the approval.',
+  'WalletStatus',
+);
 
 /** How agents get their tokens; paths and answers of the published wallet skill. */
 @Controller('v1')
@@ -35,6 +43,12 @@ export class ApprovalsV1Controller {
    * the link has the user code alone.
    */
   @Post('init')
+  @Describes('walletInit', 'An agent asks to be let in.', {
+    description:
+      'A body is not looked at. The owner opens `auth_url` and compares `user_code`; the agent polls ' +
+      'the status with `code`, which it shows to nobody (RFC 8628).',
+    answer: jsonAnswer('Two codes, and the page on which its owner approves.', 'WalletCode'),
+  })
   @HttpCode(200)
   async init(@Ip() from: string): Promise<Readonly<Record<string, string>>> {
     await this.room.assert(from, CODE_CHARACTERS + ANSWER_CHARACTERS);
@@ -44,6 +58,12 @@ export class ApprovalsV1Controller {
 
   /** As published clients ask. The agent's secret is in the URL: who can, posts it. */
   @Get('status')
+  @ApiQuery({ name: 'code', schema: { type: 'string', maxLength: 128 } })
+  @Describes('walletStatus', 'Whether the owner has approved; the token, once.', {
+    description: 'The same by POST keeps the code out of the logs of whatever stands between.',
+    answer: STATUS_ANSWER,
+    more: NOT_FOUND,
+  })
   async statusByQuery(
     @Query('code') code: unknown,
     @Ip() from: string,
@@ -52,6 +72,11 @@ export class ApprovalsV1Controller {
   }
 
   @Post('status')
+  @Describes('walletCollect', 'Whether the owner has approved; the token, once.', {
+    hasBody: true,
+    answer: STATUS_ANSWER,
+    more: NOT_FOUND,
+  })
   @HttpCode(200)
   async status(
     @Body() { code }: CollectDto,
@@ -62,6 +87,11 @@ export class ApprovalsV1Controller {
 
   /** For the approval page: the rules, and the message that approves an agent under them. */
   @Post('approve/nonce')
+  @Describes('walletApproveNonce', 'The message that lets an agent in.', {
+    hasBody: true,
+    answer: jsonAnswer('It names the code and the rules.', 'WalletApprovalChallenge'),
+    more: { ...NOT_FOUND, ...CONFLICT },
+  })
   @HttpCode(200)
   async approvalNonce(
     @Body() { code, address }: ApprovalChallengeDto,
@@ -70,6 +100,11 @@ export class ApprovalsV1Controller {
   }
 
   @Post('approve')
+  @Describes('walletApprove', 'An owner lets an agent in.', {
+    hasBody: true,
+    answer: jsonAnswer('The agent may collect its token.', 'WalletApproved'),
+    more: { ...UNSIGNED, ...NOT_FOUND, ...CONFLICT },
+  })
   @HttpCode(200)
   async approve(
     @Body() { code, ...signed }: ApprovalDto,

@@ -9,9 +9,11 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { jsonAnswer } from '../../platform/http/openapi.js';
 import { AnonymousRoom } from '../anonymous-room.js';
 import { Sessions } from '../auth/sessions.js';
 import { LEGACY_MESSAGE, SignIn, type SignInMessage } from '../auth/sign-in.js';
+import { Describes, FORBIDDEN, TOKEN, UNSIGNED } from '../openapi/operations.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
@@ -42,6 +44,10 @@ export class SignInV1Controller {
   ) {}
 
   @Post('login/nonce')
+  @Describes('walletLoginNonce', 'The message an owner signs to sign in.', {
+    hasBody: true,
+    answer: jsonAnswer('It can be used once, within ten minutes.', 'WalletChallenge'),
+  })
   @HttpCode(200)
   async nonce(
     @Body() { address: owner }: ChallengeDto,
@@ -52,6 +58,11 @@ export class SignInV1Controller {
   }
 
   @Post('login')
+  @Describes('walletLogin', 'An owner signs in.', {
+    hasBody: true,
+    answer: jsonAnswer('A token of the owner, good for 15 minutes.', 'WalletToken'),
+    more: { ...UNSIGNED, ...FORBIDDEN },
+  })
   @HttpCode(200)
   async login(@Body() signed: SignedMessageDto, @Ip() from: string): Promise<TokenAnswer> {
     if (signed.message !== LEGACY_MESSAGE) {
@@ -70,6 +81,10 @@ export class SignInV1Controller {
   }
 
   @Post('logout')
+  @Describes('walletLogout', 'Ends the token it comes with.', {
+    security: TOKEN,
+    answer: jsonAnswer('It is good for nothing now.', 'WalletRevoked'),
+  })
   @HttpCode(200)
   @WalletAccess('session')
   async logout(@CurrentSession() session: Session): Promise<Readonly<Record<string, string>>> {
@@ -79,6 +94,11 @@ export class SignInV1Controller {
 
   /** Ends every token of the wallet; the owner's way to send all agents away. */
   @Post('logout/all')
+  @Describes('walletLogoutAll', 'Ends every token of the wallet. For its owner.', {
+    security: TOKEN,
+    answer: jsonAnswer('They are good for nothing now.', 'WalletRevoked'),
+    more: FORBIDDEN,
+  })
   @HttpCode(200)
   @WalletAccess('rules_maker')
   async logoutAll(@CurrentSession() session: Session): Promise<Readonly<Record<string, string>>> {

@@ -11,20 +11,27 @@ import {
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { jsonAnswer } from '../../platform/http/openapi.js';
 import { StaticFile } from '../../platform/http/static-file.js';
 import type { SignInMessage } from '../auth/sign-in.js';
 import { ChallengeDto, SignedMessageDto } from '../http/dto/sign-in.dto.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { CONFLICT, Describes, FORBIDDEN, NOT_FOUND, UNSIGNED } from '../openapi/operations.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { AUTHORIZATION_SERVER } from './authorization-server.js';
 import { type ConsentRequest, ConsentService, type ConsentVisit } from './consent.service.js';
 import { bindTo } from './oauth.controller.js';
 
 type Answer = Readonly<Record<string, unknown>>;
+
+const COOKIE = 'With the cookie of the browser that the client sent here; 404 without.';
+const UidParam = (): MethodDecorator =>
+  ApiParam({ name: 'uid', schema: { type: 'string', maxLength: 128 } });
 
 /**
  * The page where an owner answers a client, and what the page asks. Only the browser that came with the
@@ -37,15 +44,12 @@ type Answer = Readonly<Record<string, unknown>>;
 export class ConsentController {
   readonly #page = new StaticFile('consent.html');
   readonly #script = new StaticFile('consent.js');
-  readonly #publicUrl: URL;
 
   constructor(
     @Inject(AUTHORIZATION_SERVER) private readonly server: Provider,
     private readonly consents: ConsentService,
-    @Inject(WALLET_SETTINGS) { publicUrl }: WalletConfig,
-  ) {
-    this.#publicUrl = new URL(publicUrl);
-  }
+    @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
+  ) {}
 
   @Get('page.js')
   script(@Res() response: Response): void {
@@ -58,11 +62,24 @@ export class ConsentController {
   }
 
   @Get(':uid/request')
+  @UidParam()
+  @Describes('walletConsentRequest', 'What a client asks the owner for.', {
+    description: COOKIE,
+    answer: jsonAnswer('As the page shows it.', 'WalletConsentRequest'),
+    more: { ...NOT_FOUND, ...CONFLICT },
+  })
   async asked(@Param('uid') uid: string, @Req() request: Request): Promise<ConsentRequest> {
     return this.consents.requestOf(this.#visitOf(uid, request));
   }
 
   @Post(':uid/nonce')
+  @UidParam()
+  @Describes('walletConsentNonce', 'The message that lets the client in.', {
+    description: COOKIE,
+    hasBody: true,
+    answer: jsonAnswer('It names client, host, scopes and rules.', 'WalletApprovalChallenge'),
+    more: { ...NOT_FOUND, ...CONFLICT },
+  })
   @HttpCode(200)
   async nonce(
     @Param('uid') uid: string,
@@ -73,6 +90,13 @@ export class ConsentController {
   }
 
   @Post(':uid/approve')
+  @UidParam()
+  @Describes('walletConsentApprove', 'The owner lets the client in.', {
+    description: COOKIE,
+    hasBody: true,
+    answer: jsonAnswer('Where the browser goes on to.', 'WalletConsentAnswer'),
+    more: { ...UNSIGNED, ...FORBIDDEN, ...NOT_FOUND, ...CONFLICT },
+  })
   @HttpCode(200)
   async approve(
     @Param('uid') uid: string,
@@ -83,6 +107,12 @@ export class ConsentController {
   }
 
   @Post(':uid/deny')
+  @UidParam()
+  @Describes('walletConsentDeny', 'The owner does not let the client in.', {
+    description: COOKIE,
+    answer: jsonAnswer('Where the browser goes on to.', 'WalletConsentAnswer'),
+    more: { ...NOT_FOUND, ...CONFLICT },
+  })
   @HttpCode(200)
   async deny(@Param('uid') uid: string, @Req() request: Request): Promise<Answer> {
     return { location: await this.consents.deny(this.#visitOf(uid, request)) };
@@ -91,7 +121,7 @@ export class ConsentController {
   #visitOf(uid: string, request: Request): ConsentVisit {
     const { res: response } = request;
     if (response === undefined) throw new TypeError('Express links each request to its response');
-    bindTo(request, this.#publicUrl);
+    bindTo(request, new URL(this.settings.publicUrl));
     return { server: this.server, uid, request, response };
   }
 }

@@ -1,4 +1,12 @@
-import { type Json, jsonAnswer, type JsonObject } from '../../platform/http/openapi.js';
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import {
+  Answers,
+  type Json,
+  jsonAnswer,
+  type JsonObject,
+  OPEN,
+} from '../../platform/http/openapi.js';
 
 /** Of a route that needs a token of the wallet. */
 export const TOKEN: Json = [{ walletToken: [] }];
@@ -48,6 +56,8 @@ export const WITH_TOKEN: JsonObject = {
     code: 'wallet_locked',
   }),
 };
+/** Of a signature, or a passkey, that is not good. */
+export const UNSIGNED: JsonObject = { 401: WITH_TOKEN['401'] ?? {} };
 export const FORBIDDEN: JsonObject = {
   403: refusal('A rule says no, or what is asked for is not for this token.', {
     error: 'It is more than is left of the budget: 0.9 of 1 in 24 hours.',
@@ -112,6 +122,35 @@ export function operation(
     },
   };
 }
+
+interface DecoratedFacts extends Omit<Facts, 'body' | 'parameters'> {
+  readonly security?: Json;
+  /** Its handler takes a body, which the DTO class describes. */
+  readonly hasBody?: boolean;
+}
+
+/** The description of a handler; its DTO classes describe what it takes. */
+export const Describes = (
+  operationId: string,
+  summary: string,
+  { answer, description, more = {}, security = OPEN, hasBody = false }: DecoratedFacts,
+): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId,
+      tags: ['Agent wallet'],
+      summary,
+      security: security as Record<string, string[]>[],
+      ...(description !== undefined && { description }),
+    }),
+    Answers({
+      200: answer,
+      ...COMMON,
+      ...(hasBody && WITH_BODY),
+      ...(security === TOKEN && WITH_TOKEN),
+      ...more,
+    } as Readonly<Record<number, JsonObject>>),
+  );
 
 export const json = (schema: JsonObject, example?: Json): JsonObject => ({
   required: true,

@@ -38,7 +38,6 @@ import {
   WalletOutput,
 } from '../tools/shapes.js';
 import { object, text } from './operations.js';
-import { DEVICE_CODE } from './sign-in.openapi.js';
 
 /** Of what is checked by the schema itself, so that the two cannot differ. */
 function described(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
@@ -56,7 +55,12 @@ export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ),
     'output',
   ),
-  WalletCode: object({ code: DEVICE_CODE, user_code: text, auth_url: text, authUrl: text }),
+  WalletCode: object({
+    code: { ...text, description: 'The secret of the agent.' },
+    user_code: text,
+    auth_url: text,
+    authUrl: text,
+  }),
   WalletStatus: {
     type: 'object',
     required: ['status'],

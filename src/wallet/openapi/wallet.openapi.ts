@@ -1,10 +1,8 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
 import { ACCESS_PATHS, ACCESS_SCHEMAS } from './access.openapi.js';
-import { ASK_PATHS } from './asks.openapi.js';
 import { FILE_PATHS } from './files.openapi.js';
-import { PASSKEY_PATHS, PASSKEY_SCHEMAS } from './passkeys.openapi.js';
+import { PASSKEY_SCHEMAS } from './passkeys.openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
-import { SIGN_IN_PATHS } from './sign-in.openapi.js';
 import { WALLET_PATHS } from './wallets.openapi.js';
 
 /** What the wallet serves, described; only where it runs. */
@@ -16,12 +14,9 @@ export const WALLET_OPENAPI: OpenApiPart = {
     },
   ],
   paths: {
-    ...SIGN_IN_PATHS,
     ...WALLET_PATHS,
     ...FILE_PATHS,
     ...ACCESS_PATHS,
-    ...PASSKEY_PATHS,
-    ...ASK_PATHS,
   },
   schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS, ...PASSKEY_SCHEMAS },
   securitySchemes: {

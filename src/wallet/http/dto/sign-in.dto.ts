@@ -1,3 +1,4 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import type { Address } from 'viem';
 import { IsEvmAddress, IsText } from '../../../platform/http/validators.js';
@@ -7,16 +8,18 @@ import { AssertionDto } from '../../passkeys/dto/passkey.dto.js';
 import { IsPart } from './is-part.js';
 
 const optional = true;
+const SIGNATURE_MAX = 2 + 2 * SIGNATURE_MAX_BYTES;
 
 /** Who is about to sign. */
 export class ChallengeDto {
   /** Lower case. */
   @Transform(({ value }: { value: unknown }) => readAddress(value) ?? value)
-  @IsEvmAddress()
+  @IsEvmAddress({ example: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' })
   readonly address!: Address;
 }
 
 /** A message that an owner has signed: by a key or a contract, or by a passkey. */
+@ApiSchema({ description: 'With `signature`, or with `assertion`.' })
 export class SignedMessageDto implements SignedMessage {
   @IsEvmAddress()
   readonly address!: string;
@@ -24,30 +27,35 @@ export class SignedMessageDto implements SignedMessage {
   @IsText({ maxLength: 4096 })
   readonly message!: string;
 
-  @IsText({ maxLength: 2 + 2 * SIGNATURE_MAX_BYTES }, { optional })
+  @IsText(
+    { maxLength: SIGNATURE_MAX },
+    {
+      optional,
+      description: 'EIP-191, 65 bytes. Of a contract whatever it takes (ERC-1271, ERC-6492).',
+    },
+    { type: 'string', pattern: '^0x([0-9a-fA-F]{2})*$', maxLength: SIGNATURE_MAX },
+  )
   readonly signature?: string;
 
-  @IsPart(AssertionDto)
+  @IsPart(AssertionDto, 'Of a passkey (WebAuthn), whose challenge is SHA-256 of the message.')
   readonly assertion?: AssertionDto;
 }
 
 /** An owner is about to let an agent in. */
 export class ApprovalChallengeDto extends ChallengeDto {
-  /** The user code. */
-  @IsText({ maxLength: 64 })
+  @IsText({ maxLength: 64 }, { description: 'The user code, as the link names it.' })
   readonly code!: string;
 }
 
 /** An owner lets an agent in. */
+@ApiSchema({ description: 'With `signature`, or with `assertion`.' })
 export class ApprovalDto extends SignedMessageDto {
-  /** The user code. */
-  @IsText({ maxLength: 64 })
+  @IsText({ maxLength: 64 }, { description: 'The user code, as the link names it.' })
   readonly code!: string;
 }
 
 /** An agent collects its token. */
 export class CollectDto {
-  /** The secret of the agent. */
-  @IsText({ maxLength: 128 })
+  @IsText({ maxLength: 128 }, { description: 'The secret of the agent.' })
   readonly code!: string;
 }
