@@ -4,7 +4,7 @@ import { BadRequestException, ForbiddenException, NotFoundException } from '@nes
 import type { PinoLogger } from 'nestjs-pino';
 import { ErrorFilter } from '../platform/http/error.filter.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
-import { LookUpErrorFilter } from './status/look-up-error.filter.js';
+import { LookUpErrorFilter } from '../platform/http/unavailable.filter.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
 
 const logger = { error: () => undefined } as unknown as PinoLogger;

@@ -8,6 +8,7 @@ import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.o
 import { SettlementsV2Controller } from '../../src/facilitator/status/settlements.v2.controller.js';
 import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
 import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
+import { WebhooksV2Controller } from '../../src/history/webhooks/webhooks.v2.controller.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { HUB_OPERATORS_OPENAPI } from '../../src/hub/operators/operators.openapi.js';
 import { AdminController } from '../../src/operations/admin/admin.controller.js';
@@ -42,6 +43,7 @@ const PARTS = [
 const LOOK_UPS = await describedControllers(SettlementsV2Controller);
 const ROUTES = [
   LOOK_UPS,
+  await describedControllers(WebhooksV2Controller),
   await describedControllers(DoctorV2Controller),
   await describedControllers(AdminController, AdminCatalogueController),
   await describedControllers(

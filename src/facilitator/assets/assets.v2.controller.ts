@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
-import { LookUpErrorFilter } from '../status/look-up-error.filter.js';
+import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { AssetDirectory } from './asset-directory.js';
 
 /** The tokens this deployment knows. Public; nobody is asked for it. */

@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { TooBusyError } from '../../platform/concurrency/limited.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { LookUpErrorFilter } from '../status/look-up-error.filter.js';
+import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { Doctor, type DoctorReport, type Examined } from './doctor.js';
 import { DescribesCheck } from './doctor.openapi.js';
 import { DoctorRateGuard, tooMany } from './doctor-rate.guard.js';

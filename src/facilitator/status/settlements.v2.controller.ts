@@ -30,7 +30,7 @@ import { isSimulatedId, simulatedIdOfHash } from '../simulation/outcomes.js';
 import { SimulatedSettles } from '../simulation/simulated-settles.js';
 import { markSimulated, simulationAsked } from '../simulation/simulation-request.js';
 import { SettlementQueryDto, SettlementWaitDto } from './dto/settlement-query.dto.js';
-import { LookUpErrorFilter } from './look-up-error.filter.js';
+import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { SettlementWaits } from './settlement-waits.js';
 import { authorizationIdsOf, type ChainUse, StatusService } from './status.service.js';
 

@@ -8,7 +8,7 @@ import {
 } from '../sellers/settlement-filter.js';
 import type { Position } from '../sellers/settlement-reader.js';
 import { TOTALS_QUERY } from '../sellers/settlement-totals.js';
-import { EVENT_ID } from '../webhooks/webhook-request.js';
+import { EVENT_ID } from '../webhooks/dto/webhook.dto.js';
 import { type SearchFilter, WEBHOOK_STATUSES } from './operator-archive.js';
 
 /** Rows of any list. */

@@ -10,7 +10,7 @@ import { isSettlementId } from '../../protocol/payment/wire-values.js';
 import { ArchiveError } from '../archive.js';
 import { type Export, Exports } from '../export/exports.js';
 import { Receipts } from '../receipts/receipts.js';
-import { HistoryErrorFilter } from './history-error.filter.js';
+import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { TotalsOfSellers } from './settlement-totals.js';
 
 /** A client that takes nothing of its file for this long is given up: what waits for it is memory. */
@@ -20,7 +20,7 @@ const BUSY_RETRY_SECONDS = 30;
 /** What sellers have of their own settlements, with an API key that names their payees. */
 @Controller('v2/settlements')
 @RateLimited('lookup')
-@UseFilters(HistoryErrorFilter)
+@UseFilters(LookUpErrorFilter)
 export class SellersV2Controller {
   constructor(
     private readonly receipts: Receipts,

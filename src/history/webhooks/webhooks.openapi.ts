@@ -1,27 +1,20 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import {
-  type Json,
+  Answers,
   jsonAnswer,
   type JsonObject,
   KEY_ALWAYS,
   type OpenApiPart,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
+import { DESCRIPTION_SCHEMA, EVENT_ID, PAYEES_MAX, URL_SCHEMA } from './dto/webhook.dto.js';
 import { EVENT_TYPES } from './webhook.js';
-import { DESCRIPTION_MAX, PAYEES_MAX, URL_MAX } from './webhook-request.js';
-import { REPLAY_MAX, SECRETS_MAX, WEBHOOKS_MAX } from './webhook-store.js';
 
 const text: JsonObject = { type: 'string' };
 const moment: JsonObject = { type: 'string', format: 'date-time' };
-const address: JsonObject = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' };
-const eventId: JsonObject = { type: 'string', pattern: '^evt_[A-Za-z0-9_-]{32}$' };
-const url: JsonObject = { type: 'string', format: 'uri', maxLength: URL_MAX };
-/** Of one line. */
-const description: JsonObject = {
-  type: 'string',
-  maxLength: DESCRIPTION_MAX,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-};
-const payees: JsonObject = { type: 'array', items: address, minItems: 1, maxItems: PAYEES_MAX };
+const eventId: JsonObject = { type: 'string', pattern: EVENT_ID.source };
 const events: JsonObject = {
   type: 'array',
   items: { type: 'string', enum: EVENT_TYPES },
@@ -60,189 +53,53 @@ interface Operation {
   readonly id: string;
   readonly summary: string;
   readonly description?: string;
-  readonly parameters?: readonly Json[];
-  readonly body?: string;
   readonly answers: Readonly<Record<number, JsonObject>>;
   readonly refusals?: readonly number[];
 }
 
-function operation({
-  id,
-  summary,
-  parameters = [],
-  body,
-  answers,
-  ...more
-}: Operation): JsonObject {
-  const { description: said, refusals = [] } = more;
+/** The description of a handler: what every handler of webhooks refuses alike is added. */
+export function Describes({ id, answers, refusals = [], ...texts }: Operation): MethodDecorator {
   const statuses = [401, 403, 429, 503, ...refusals].sort((a, b) => a - b);
-  return {
-    operationId: id,
-    tags: ['Webhooks'],
-    summary,
-    ...(said !== undefined && { description: said }),
-    security: KEY_ALWAYS,
-    ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: schemaRef(body) } },
-      },
-    }),
-    responses: {
+  return applyDecorators(
+    ApiOperation({ operationId: id, tags: ['Webhooks'], security: KEY_ALWAYS, ...texts }),
+    Answers({
       ...answers,
-      ...Object.fromEntries(statuses.map((status) => [String(status), REFUSALS[status] ?? {}])),
-    },
-  };
+      ...Object.fromEntries(statuses.map((status) => [status, REFUSALS[status] ?? {}])),
+    }),
+  );
 }
 
-const inPath = (name: string): JsonObject => ({
-  name,
-  in: 'path',
-  required: true,
-  schema: { type: 'string', maxLength: 64 },
-});
-const OF_ONE = [inPath('id')];
-const DONE: JsonObject = { description: 'Done.' };
+/** Examples of answers. */
+export const EXAMPLES = {
+  made: { ...NEW_WEBHOOK, secret: SECRET },
+  webhook: WEBHOOK,
+  secret: { id: 'ws_Zt8cV0yKpWn5', secret: SECRET },
+  eventId: EVENT,
+  deliveries: {
+    deliveries: [
+      {
+        eventId: EVENT,
+        type: 'settlement.included',
+        state: 'waiting',
+        attempts: 2,
+        settlementId: 'f2c1Qm1Zt8cV0yKpWn5aRbUe2dMfKQ9r8GKYqrTwjUPA',
+        happenedAt: '2026-11-22T08:00:00.000Z',
+        triedAt: '2026-11-22T08:00:06.000Z',
+        dueAt: '2026-11-22T08:00:36.000Z',
+        status: 500,
+        problem: 'It answered with another status than 2xx.',
+        answer: 'out of order',
+      },
+    ],
+  },
+};
+
+export const DONE: JsonObject = { description: 'Done.' };
 
 /** Where sellers are told of their settlements. */
 export const WEBHOOKS_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Webhooks', description: 'Settlements, told as they happen.' }],
-  paths: {
-    '/v2/webhooks': {
-      post: operation({
-        id: 'createWebhook',
-        summary: 'Tell settlements to a URL',
-        body: 'WebhookCreation',
-        description:
-          `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it hears of all that the key may list. ` +
-          '`lane.low` is told only to keys with the scope `admin`, which need no payees for it. ' +
-          'The secret is in this answer and in no other. ' +
-          'The URL is sent an event `webhook.challenge` first, and nothing else until it has answered with what that holds.',
-        answers: {
-          201: jsonAnswer('Made.', 'NewWebhook', { ...NEW_WEBHOOK, secret: SECRET }, ['Location']),
-        },
-        refusals: [400, 409],
-      }),
-      get: operation({
-        id: 'webhooks',
-        summary: 'Webhooks of the API key',
-        answers: { 200: jsonAnswer('All of them.', 'Webhooks', { webhooks: [WEBHOOK] }) },
-      }),
-    },
-    '/v2/webhooks/{id}': {
-      get: operation({
-        id: 'webhook',
-        summary: 'A webhook',
-        parameters: OF_ONE,
-        answers: { 200: jsonAnswer('The webhook.', 'Webhook', WEBHOOK) },
-        refusals: [404],
-      }),
-      patch: operation({
-        id: 'changeWebhook',
-        summary: 'Change a webhook, disable it, enable it again',
-        parameters: OF_ONE,
-        body: 'WebhookChange',
-        description: 'Another URL is sent a challenge of its own.',
-        answers: { 200: jsonAnswer('As it is now.', 'Webhook', WEBHOOK) },
-        refusals: [400, 404],
-      }),
-      delete: operation({
-        id: 'deleteWebhook',
-        summary: 'Delete a webhook',
-        parameters: OF_ONE,
-        answers: { 204: DONE },
-        refusals: [404],
-      }),
-    },
-    '/v2/webhooks/{id}/secrets': {
-      post: operation({
-        id: 'addWebhookSecret',
-        summary: 'One more secret',
-        parameters: OF_ONE,
-        description: `At most ${SECRETS_MAX} at once: each event is signed by all of them.`,
-        answers: {
-          201: jsonAnswer('Made.', 'WebhookSecret', { id: 'ws_Zt8cV0yKpWn5', secret: SECRET }),
-        },
-        refusals: [404, 409],
-      }),
-    },
-    '/v2/webhooks/{id}/secrets/{secretId}': {
-      delete: operation({
-        id: 'deleteWebhookSecret',
-        summary: 'Sign by a secret no more',
-        parameters: [...OF_ONE, inPath('secretId')],
-        answers: { 204: DONE },
-        refusals: [404, 409],
-      }),
-    },
-    '/v2/webhooks/{id}/test': {
-      post: operation({
-        id: 'testWebhook',
-        summary: 'Send an event `webhook.test`',
-        parameters: OF_ONE,
-        description: 'Where the URL has not answered its challenge yet, another challenge.',
-        answers: { 202: jsonAnswer('It is sent.', 'WebhookTest', { eventId: EVENT }) },
-        refusals: [404, 409],
-      }),
-    },
-    '/v2/webhooks/{id}/replay': {
-      post: operation({
-        id: 'replayWebhook',
-        summary: 'Send events again',
-        parameters: OF_ONE,
-        body: 'WebhookReplay',
-        description:
-          `At most ${REPLAY_MAX} events; \`next\` is the one to go on after. They keep their ids. ` +
-          'Events are kept for 30 days.',
-        answers: { 202: jsonAnswer('They are sent.', 'WebhookReplayed', { events: 12 }) },
-        refusals: [400, 404],
-      }),
-    },
-    '/v2/webhooks/{id}/deliveries': {
-      get: operation({
-        id: 'webhookDeliveries',
-        summary: 'What was sent, and what was answered',
-        parameters: [
-          ...OF_ONE,
-          { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200 } },
-          { name: 'before', in: 'query', description: 'An event.', schema: eventId },
-        ],
-        answers: {
-          200: jsonAnswer('Newest first.', 'WebhookDeliveries', {
-            deliveries: [
-              {
-                eventId: EVENT,
-                type: 'settlement.included',
-                state: 'waiting',
-                attempts: 2,
-                settlementId: 'f2c1Qm1Zt8cV0yKpWn5aRbUe2dMfKQ9r8GKYqrTwjUPA',
-                happenedAt: '2026-11-22T08:00:00.000Z',
-                triedAt: '2026-11-22T08:00:06.000Z',
-                dueAt: '2026-11-22T08:00:36.000Z',
-                status: 500,
-                problem: 'It answered with another status than 2xx.',
-                answer: 'out of order',
-              },
-            ],
-          }),
-        },
-        refusals: [400, 404],
-      }),
-    },
-  },
   schemas: {
-    WebhookCreation: {
-      type: 'object',
-      required: ['url'],
-      properties: { url, description, payees, events },
-      additionalProperties: false,
-    },
-    WebhookChange: {
-      type: 'object',
-      properties: { url, description, payees, events, enabled: { type: 'boolean' } },
-      additionalProperties: false,
-    },
     WebhookReplay: {
       type: 'object',
       description: 'One of the two, or both.',
@@ -302,11 +159,11 @@ function webhookSchema(more: JsonObject): JsonObject {
     required: ['id', 'url', 'payees', 'events', 'secrets', 'createdAt', 'status'],
     properties: {
       id: text,
-      url,
-      description,
+      url: URL_SCHEMA,
+      description: DESCRIPTION_SCHEMA,
       events,
       // An operator's that hears of lanes alone has none.
-      payees: { type: 'array', items: address, maxItems: PAYEES_MAX },
+      payees: { type: 'array', items: ADDRESS_SCHEMA, maxItems: PAYEES_MAX },
       secrets: {
         type: 'array',
         items: { type: 'object', required: ['id'], properties: { id: text } },

@@ -1,5 +1,6 @@
 import {
   BadRequestException,
+  Body,
   ConflictException,
   Controller,
   Delete,
@@ -17,6 +18,7 @@ import {
   Res,
   UseFilters,
 } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { Address } from 'viem';
 import { AppConfig } from '../../platform/config/app-config.js';
@@ -27,50 +29,57 @@ import {
   RateLimited,
   RequireScope,
 } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
+import { jsonAnswer, schemaRef } from '../../platform/http/openapi.js';
+import { unavailableFilter } from '../../platform/http/unavailable.filter.js';
 import { limitHeaders } from '../../platform/rate-limit/rate-limiter.js';
+import {
+  DeliveriesQueryDto,
+  WebhookChangeDto,
+  WebhookCreationDto,
+  WebhookReplayDto,
+} from './dto/webhook.dto.js';
 import { LANE_EVENTS } from './lane-levels.js';
 import { PostgresWebhooks } from './postgres-webhooks.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 import { WebhookSecrets } from './signature.js';
 import type { EventType, Webhook } from './webhook.js';
-import { WebhookErrorFilter } from './webhook-error.filter.js';
 import { type CountedRequest, WebhookLimits } from './webhook-limits.js';
-import {
-  EVENT_ID,
-  problemOfUrl,
-  type Read,
-  readChange,
-  readCreation,
-  readReplay,
-} from './webhook-request.js';
-import { SECRETS_MAX, WEBHOOKS_MAX } from './webhook-store.js';
+import { problemOfUrl } from './webhook-url.js';
+import { REPLAY_MAX, SECRETS_MAX, WEBHOOKS_MAX } from './webhook-store.js';
 import { deliveryViewOf, viewOf } from './webhook-view.js';
-
-const PAGE = 50;
-const PAGE_MAX = 200;
+import { Describes, DONE, EXAMPLES } from './webhooks.openapi.js';
 
 /** Where the owner of an API key wants to be told of its settlements. */
 @Controller('v2/webhooks')
 @RequireScope('history')
 @RateLimited('lookup')
-@UseFilters(WebhookErrorFilter)
+@UseFilters(unavailableFilter('Webhooks cannot be reached now; ask again.'))
 export class WebhooksV2Controller {
   constructor(
     private readonly store: PostgresWebhooks,
     private readonly secrets: WebhookSecrets,
-    private readonly bodies: JsonBodyReader,
     private readonly config: AppConfig,
     private readonly limits: WebhookLimits,
   ) {}
 
   @Post()
-  async create(@Req() request: Request, @Res() response: Response): Promise<void> {
+  @Describes({
+    id: 'createWebhook',
+    summary: 'Tell settlements to a URL',
+    description:
+      `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it hears of all that the key may list. ` +
+      '`lane.low` is told only to keys with the scope `admin`, which need no payees for it. ' +
+      'The secret is in this answer and in no other. ' +
+      'The URL is sent an event `webhook.challenge` first, and nothing else until it has answered with what that holds.',
+    answers: { 201: jsonAnswer('Made.', 'NewWebhook', EXAMPLES.made, ['Location']) },
+    refusals: [400, 409],
+  })
+  async create(
+    @Body() { url, description, events, payees }: WebhookCreationDto,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
     const audience = audienceOf(request, response);
-    const { url, description, events, payees } = accepted(
-      readCreation(await this.bodies.json(request, response)),
-    );
     this.#checkUrl(url);
     const chosen = payees ?? [...audience.payees];
     checkPayees(chosen, audience);
@@ -84,32 +93,46 @@ export class WebhooksV2Controller {
     }
     const [name = ''] = webhook.secretNames;
     response.setHeader('Location', `/v2/webhooks/${webhook.id}`);
-    sendJson(response, 201, { ...viewOf(webhook), secret: this.secrets.textOf(webhook.id, name) });
+    return { ...viewOf(webhook), secret: this.secrets.textOf(webhook.id, name) };
   }
 
   @Get()
-  async list(@Req() request: Request, @Res() response: Response): Promise<void> {
+  @Describes({
+    id: 'webhooks',
+    summary: 'Webhooks of the API key',
+    answers: { 200: jsonAnswer('All of them.', 'Webhooks', { webhooks: [EXAMPLES.webhook] }) },
+  })
+  async list(@Req() request: Request): Promise<object> {
     const webhooks = await this.store.list(ownerOf(request));
-    sendJson(response, 200, { webhooks: webhooks.map(viewOf) });
+    return { webhooks: webhooks.map(viewOf) };
   }
 
   @Get(':id')
-  async find(
-    @Param('id') id: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    sendJson(response, 200, viewOf(await this.#own(request, id)));
+  @Describes({
+    id: 'webhook',
+    summary: 'A webhook',
+    answers: { 200: jsonAnswer('The webhook.', 'Webhook', EXAMPLES.webhook) },
+    refusals: [404],
+  })
+  async find(@Param('id') id: string, @Req() request: Request): Promise<object> {
+    return viewOf(await this.#own(request, id));
   }
 
   @Patch(':id')
+  @Describes({
+    id: 'changeWebhook',
+    summary: 'Change a webhook, disable it, enable it again',
+    description: 'Another URL is sent a challenge of its own.',
+    answers: { 200: jsonAnswer('As it is now.', 'Webhook', EXAMPLES.webhook) },
+    refusals: [400, 404],
+  })
   async change(
     @Param('id') id: string,
+    @Body() change: WebhookChangeDto,
     @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
     const audience = audienceOf(request, response);
-    const change = accepted(readChange(await this.bodies.json(request, response)));
     const { url, payees, events, enabled } = change;
     if (url !== undefined) this.#checkUrl(url);
     if (payees !== undefined) checkPayees(payees, audience);
@@ -124,33 +147,48 @@ export class WebhooksV2Controller {
     if (isMoved || (enabled === true && webhook.confirmedAt === undefined)) {
       await this.#count('send', response, webhook.owner, id);
     }
-    sendJson(response, 200, viewOf(known(await this.store.change(ownerOf(request), id, change))));
+    return viewOf(known(await this.store.change(ownerOf(request), id, change)));
   }
 
   @Delete(':id')
   @HttpCode(204)
+  @Describes({
+    id: 'deleteWebhook',
+    summary: 'Delete a webhook',
+    answers: { 204: DONE },
+    refusals: [404],
+  })
   async remove(@Param('id') id: string, @Req() request: Request): Promise<void> {
     if (!(await this.store.remove(ownerOf(request), id))) throw new NotFoundException();
   }
 
   @Post(':id/secrets')
-  async addSecret(
-    @Param('id') id: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
+  @Describes({
+    id: 'addWebhookSecret',
+    summary: 'One more secret',
+    description: `At most ${SECRETS_MAX} at once: each event is signed by all of them.`,
+    answers: { 201: jsonAnswer('Made.', 'WebhookSecret', EXAMPLES.secret) },
+    refusals: [404, 409],
+  })
+  async addSecret(@Param('id') id: string, @Req() request: Request): Promise<object> {
     const added = known(await this.store.addSecret(ownerOf(request), id));
     if (added === 'too_many') {
       throw new ConflictException(`A webhook may have ${SECRETS_MAX} secrets.`);
     }
-    sendJson(response, 201, { id: added.name, secret: this.secrets.textOf(id, added.name) });
+    return { id: added.name, secret: this.secrets.textOf(id, added.name) };
   }
 
-  @Delete(':id/secrets/:name')
+  @Delete(':id/secrets/:secretId')
   @HttpCode(204)
+  @Describes({
+    id: 'deleteWebhookSecret',
+    summary: 'Sign by a secret no more',
+    answers: { 204: DONE },
+    refusals: [404, 409],
+  })
   async removeSecret(
     @Param('id') id: string,
-    @Param('name') name: string,
+    @Param('secretId') name: string,
     @Req() request: Request,
   ): Promise<void> {
     const removed = known(await this.store.removeSecret(ownerOf(request), id, name));
@@ -158,59 +196,78 @@ export class WebhooksV2Controller {
   }
 
   @Post(':id/test')
+  @HttpCode(202)
+  @Describes({
+    id: 'testWebhook',
+    summary: 'Send an event `webhook.test`',
+    description: 'Where the URL has not answered its challenge yet, another challenge.',
+    answers: { 202: jsonAnswer('It is sent.', 'WebhookTest', { eventId: EXAMPLES.eventId }) },
+    refusals: [404, 409],
+  })
   async test(
     @Param('id') id: string,
     @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
     const webhook = await this.#own(request, id);
     if (webhook.disabled !== undefined) throw new ConflictException('The webhook is disabled.');
     await this.#count('send', response, webhook.owner, id);
-    sendJson(response, 202, { eventId: await this.store.test(webhook) });
+    return { eventId: await this.store.test(webhook) };
   }
 
   @Post(':id/replay')
+  @HttpCode(202)
+  @Describes({
+    id: 'replayWebhook',
+    summary: 'Send events again',
+    description:
+      `At most ${REPLAY_MAX} events; \`next\` is the one to go on after. They keep their ids. ` +
+      'Events are kept for 30 days.',
+    answers: { 202: jsonAnswer('They are sent.', 'WebhookReplayed', { events: 12 }) },
+    refusals: [400, 404],
+  })
+  @ApiBody({ schema: schemaRef('WebhookReplay') as { $ref: string } })
   async replay(
     @Param('id') id: string,
+    @Body() { after, since }: WebhookReplayDto,
     @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
     const { payees, isOperator } = audienceOf(request, response);
-    const { after, since } = accepted(readReplay(await this.bodies.json(request, response)));
+    if (after === undefined && since === undefined) {
+      throw new BadRequestException('after or since is expected.');
+    }
     const webhook = await this.#own(request, id);
     await this.#count('replay', response, webhook.owner, id);
     const replayed = await this.store.replay(webhook, {
       ...(after !== undefined && { after }),
-      ...(since !== undefined && { since }),
+      ...(since !== undefined && { since: new Date(since) }),
       payees,
       isOperator,
     });
     if (replayed === undefined) throw new BadRequestException('after: this event is not known.');
     const { events, next } = replayed;
-    sendJson(response, 202, { events, ...(next !== undefined && { next }) });
+    return { events, ...(next !== undefined && { next }) };
   }
 
   @Get(':id/deliveries')
+  @Describes({
+    id: 'webhookDeliveries',
+    summary: 'What was sent, and what was answered',
+    answers: { 200: jsonAnswer('Newest first.', 'WebhookDeliveries', EXAMPLES.deliveries) },
+    refusals: [400, 404],
+  })
   async deliveries(
     @Param('id') id: string,
-    @Query() { limit, before }: Readonly<Record<string, unknown>>,
+    @Query() { limit, before }: DeliveriesQueryDto,
     @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    const isNumber = typeof limit === 'string' && /^[1-9]\d{0,2}$/.test(limit);
-    const most = limit === undefined ? PAGE : Number(limit);
-    if ((limit !== undefined && !isNumber) || most > PAGE_MAX) {
-      throw new BadRequestException(`limit must be a number, 1 to ${PAGE_MAX}.`);
-    }
-    if (before !== undefined && !(typeof before === 'string' && EVENT_ID.test(before))) {
-      throw new BadRequestException('before must be the id of an event.');
-    }
+  ): Promise<object> {
     const webhook = await this.#own(request, id);
-    const found = await this.store.deliveries(webhook, most, before);
+    const found = await this.store.deliveries(webhook, limit, before);
     if (found === undefined) throw new BadRequestException('before: this event is not known.');
-    const next = found.length === most ? found.at(-1)?.eventId : undefined;
+    const next = found.length === limit ? found.at(-1)?.eventId : undefined;
     const deliveries = found.map(deliveryViewOf);
-    sendJson(response, 200, { deliveries, ...(next !== undefined && { next }) });
+    return { deliveries, ...(next !== undefined && { next }) };
   }
 
   async #own(request: Request, id: string): Promise<Webhook> {
@@ -260,11 +317,6 @@ function ownerOf(request: Request): string {
   const owner = callerOf(request);
   if (owner === undefined) throw new ForbiddenException();
   return owner;
-}
-
-function accepted<T>(read: Read<T>): T {
-  if ('problem' in read) throw new BadRequestException(read.problem);
-  return read.value;
 }
 
 function known<T>(found: T | undefined): T {

@@ -193,6 +193,17 @@ export const IsOneOf = (words: readonly string[], options?: FieldOptions): Prope
     options,
   );
 
+export const IsFlag = (options?: FieldOptions): PropertyDecorator =>
+  Field(
+    {
+      name: 'isFlag',
+      isValid: (value) => typeof value === 'boolean',
+      message: 'must be true or false',
+      schema: { type: 'boolean' },
+    },
+    options,
+  );
+
 interface Bounds {
   readonly minimum: number;
   readonly maximum: number;

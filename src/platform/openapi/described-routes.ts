@@ -15,5 +15,10 @@ export function describedRoutes(app: INestApplication): OpenApiPart {
   );
   // Fields that are undefined are left out.
   const { paths, components } = JSON.parse(JSON.stringify(document)) as Described;
-  return { tags: [], paths, schemas: components?.schemas ?? {} };
+  // RequestPipe refuses unknown fields.
+  const closed = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
+    name,
+    { additionalProperties: false, ...schema },
+  ]);
+  return { tags: [], paths, schemas: Object.fromEntries(closed) as OpenApiPart['schemas'] };
 }

@@ -1,0 +1,20 @@
+import { isAllowedHost, isPrivateLiteral } from '../../platform/fetch/address-guard.js';
+import { isUrl } from '../../platform/http/urls.js';
+
+/**
+ * What is wrong with a URL, as far as it can be told without asking for its name.
+ *
+ * @param allow - hosts that may be private, and told by http.
+ */
+export function problemOfUrl(text: string, allow: ReadonlySet<string>): string | undefined {
+  // A URL is read without blanks around it, and would be kept with them.
+  if (!isUrl(text) || /\s/.test(text)) return 'url: it is not a URL.';
+  const url = new URL(text);
+  const { protocol, username, password, hash } = url;
+  if (protocol !== 'https:' && protocol !== 'http:') return 'url: https is expected.';
+  if (username !== '' || password !== '') return 'url: it has credentials in it.';
+  if (hash !== '') return 'url: it has a fragment, which is not sent.';
+  if (isAllowedHost(url, allow)) return undefined;
+  if (protocol === 'http:') return 'url: https is expected.';
+  return isPrivateLiteral(url) ? 'url: its address is not public.' : undefined;
+}

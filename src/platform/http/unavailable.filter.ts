@@ -1,0 +1,14 @@
+import { Catch, type Type } from '@nestjs/common';
+import { ErrorFilter } from './error.filter.js';
+
+/** The error filter of routes that answer with this text where Redis, a chain or the database is away. */
+export function unavailableFilter(text: string): Type<ErrorFilter> {
+  @Catch()
+  class UnavailableFilter extends ErrorFilter {
+    protected override readonly unavailable = text;
+  }
+  return UnavailableFilter;
+}
+
+/** Of look-ups: what cannot be asked now is not unknown. */
+export const LookUpErrorFilter = unavailableFilter('This cannot be looked up now; ask again.');
