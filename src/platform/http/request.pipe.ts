@@ -7,6 +7,7 @@ import {
   ValidationPipe,
   type ValidationPipeOptions,
 } from '@nestjs/common';
+import { ApiExtension } from '@nestjs/swagger';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
 import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
@@ -43,10 +44,14 @@ export function RefusedWith(code: string): ClassDecorator {
   };
 }
 
+/** What the OpenAPI schema of such a class says. */
+export const IGNORES_UNKNOWN = 'x-ignores-unknown';
+
 /** Marks a DTO class whose unknown fields or parameters are dropped. Those of other classes are refused. */
 export function IgnoresUnknown(): ClassDecorator {
   return (type) => {
     TOLERANT.add(type);
+    ApiExtension(IGNORES_UNKNOWN, true)(type);
   };
 }
 

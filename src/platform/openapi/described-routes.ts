@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
 import type { OpenApiPart } from '../http/openapi.js';
+import { IGNORES_UNKNOWN } from '../http/request.pipe.js';
 
 type Described = Required<Pick<OpenApiPart, 'paths'>> & {
   readonly components?: Partial<Pick<OpenApiPart, 'schemas'>>;
@@ -15,10 +16,10 @@ export function describedRoutes(app: INestApplication): OpenApiPart {
   );
   // Fields that are undefined are left out.
   const { paths, components } = JSON.parse(JSON.stringify(document)) as Described;
-  // RequestPipe refuses unknown fields.
+  // RequestPipe refuses unknown fields of the others.
   const closed = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
     name,
-    { additionalProperties: false, ...schema },
+    IGNORES_UNKNOWN in schema ? schema : { additionalProperties: false, ...schema },
   ]);
   return { tags: [], paths, schemas: Object.fromEntries(closed) as OpenApiPart['schemas'] };
 }
