@@ -45,9 +45,3 @@ export function indexLog(logger: PinoLogger): IndexLog {
     },
   };
 }
-
-export function gatewayLog(logger: PinoLogger): (error: unknown) => void {
-  return (error) => {
-    logger.error({ err: error }, 'the facilitator of the hub did not answer');
-  };
-}

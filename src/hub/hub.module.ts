@@ -9,7 +9,6 @@ import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
-import { provide } from '../platform/nest/provide.js';
 import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
@@ -29,10 +28,10 @@ import { ApiUploadController } from './api/api-upload.controller.js';
 import { ApiVersionController } from './api/api-version.controller.js';
 import { HubPageController } from './api/hub-page.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
-import { type CompactionParts, CompactionTurns } from './compaction/compaction-turns.service.js';
-import { type HubParts, HubService } from './hub.service.js';
+import { CompactionTurns } from './compaction/compaction-turns.service.js';
+import { HubService } from './hub.service.js';
 import { HubHealth } from './hub-health.service.js';
-import { gatewayLog, indexLog, openingLog, storageLog } from './hub-log.js';
+import { indexLog, openingLog, storageLog } from './hub-log.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
@@ -46,15 +45,11 @@ import { RetentionSweep } from './retention/retention-sweep.service.js';
 import { createSales } from './sales/create-sales.js';
 import { PaymentGateway } from './sales/payment-gateway.js';
 import { PricingService } from './sales/pricing.service.js';
+import { Sales } from './sales/sales.js';
 import { SalesService } from './sales/sales.service.js';
 import { createStorage } from './storage/create-storage.js';
 import { StorageOpening } from './storage/storage-opening.js';
 import { StorageProvider } from './storage/storage-provider.js';
-
-type SalesNeeds = [
-  ...[AppConfig, HubAccess, Redis, StorageProvider, PinoLogger, HubStats, HubService],
-  PaymentGateway?,
-];
 
 /** The file hub: storage, its index, and the interface its clients know. */
 @Global()
@@ -95,61 +90,24 @@ type SalesNeeds = [
         return index;
       },
     },
-    {
-      provide: HubListing,
-      inject: [HubIndex],
-      useFactory: (index: HubIndex) => new HubListing(index),
-    },
+    HubListing,
     { provide: RecoverHubSigner, useFactory: () => loadSignerRecovery().recoverSigner },
-    { provide: HubStats, useFactory: () => new HubStats() },
-    provide(
-      HubService,
-      {
-        config: AppConfig,
-        storage: StorageProvider,
-        index: HubIndex,
-        listing: HubListing,
-        limits: HubLimits,
-        stats: HubStats,
-        logger: PinoLogger,
-      },
-      (parts: HubParts) => new HubService(parts),
-    ),
+    HubStats,
+    HubService,
     HubAccess,
     HubLimits,
     HubHealth,
-    {
-      provide: LinkBook,
-      inject: [HUB_REDIS],
-      useFactory: (redis: Redis) => new LinkBook(redis),
-    },
+    LinkBook,
     ShareLinks,
     RetentionSweep,
-    provide(
-      CompactionTurns,
-      {
-        config: AppConfig,
-        storage: StorageProvider,
-        redis: HUB_REDIS,
-        index: HubIndex,
-        listing: HubListing,
-        stats: HubStats,
-        logger: PinoLogger,
-      },
-      (parts: CompactionParts) => new CompactionTurns(parts),
-    ),
-    {
-      provide: UploadBook,
-      inject: [HUB_REDIS],
-      useFactory: (redis: Redis) => new UploadBook(redis),
-    },
+    CompactionTurns,
+    UploadBook,
     UploadLinks,
     PricingService,
     {
-      provide: SalesService,
+      provide: Sales,
       inject: [
         AppConfig,
-        HubAccess,
         HUB_REDIS,
         StorageProvider,
         PinoLogger,
@@ -157,21 +115,9 @@ type SalesNeeds = [
         HubService,
         { token: PaymentGateway, optional: true },
       ],
-      useFactory: (...[config, access, redis, storage, logger, stats, files, own]: SalesNeeds) => {
-        const sales = createSales({
-          hub: config.hub,
-          redis,
-          storage,
-          own,
-          failed: gatewayLog(logger),
-          assertServed: (object) => files.assertBytesServed(object),
-          settled: (how) => {
-            stats.noteSale(how);
-          },
-        });
-        return new SalesService(config, access, sales, stats);
-      },
+      useFactory: createSales,
     },
+    SalesService,
   ],
   exports: [HubHealth, HubStats, HubService, HubListing],
 })

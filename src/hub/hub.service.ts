@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
-import { type PinoLogger } from 'nestjs-pino';
-import { type AppConfig } from '../platform/config/app-config.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../platform/config/app-config.js';
 import { DamagedObjectError } from './errors.js';
-import { type HubStats } from './hub-stats.js';
-import { type HubIndex, type NamedObject } from './index/hub-index.js';
-import { type HubListing } from './index/hub-listing.js';
+import { HubStats } from './hub-stats.js';
+import { HubIndex, type NamedObject } from './index/hub-index.js';
+import { HubListing } from './index/hub-listing.js';
 import { type Page } from './index/listing-steps.js';
-import { type HubLimits } from './limits/hub-limits.service.js';
+import { HubLimits } from './limits/hub-limits.service.js';
 import type { Reservation } from './limits/reservation.js';
 import { isShortName, NAME_MAX_BYTES } from './names.js';
 import { type Price, priceOf, termsOf } from './sales/price.js';
 import {
   type NewObject,
   type ObjectName,
-  type StorageProvider,
+  StorageProvider,
   type StoredObject,
   type Takedown,
 } from './storage/storage-provider.js';
@@ -35,31 +36,29 @@ export function descriptorOf({ owner, volume, start, size }: StoredObject): Desc
   return { File: `${owner}/${volume}.log`, Start: start, Size: size };
 }
 
-/** What the hub is made of. */
-export interface HubParts {
-  readonly config: AppConfig;
-  readonly storage: StorageProvider;
-  readonly index: HubIndex;
-  readonly listing: HubListing;
-  readonly limits: HubLimits;
-  readonly stats: HubStats;
-  readonly logger: PinoLogger;
-}
-
 /** What the hub does, for every route alike. Owners come in their one form. */
+@Injectable()
 export class HubService {
-  constructor(private readonly parts: HubParts) {}
+  constructor(
+    private readonly config: AppConfig,
+    @Inject(StorageProvider) private readonly storage: StorageProvider,
+    private readonly index: HubIndex,
+    private readonly listing: HubListing,
+    private readonly limits: HubLimits,
+    private readonly stats: HubStats,
+    private readonly logger: PinoLogger,
+  ) {}
 
   /** @throws HubRefusal, StorageUnavailableError, IndexUnavailableError */
   async store(object: NewObject, bytes: Buffer): Promise<StoredObject> {
     assertNames(object);
-    this.parts.index.assertSound();
-    const room = this.parts.limits.begin(object.owner);
+    this.index.assertSound();
+    const room = this.limits.begin(object.owner);
     try {
       // The body that these are from is counted as memory until it is answered.
       await room.close(object, bytes.length);
-      const stored = await this.parts.storage.put(() => object, bytes);
-      this.parts.stats.note('upload', stored.size);
+      const stored = await this.storage.put(() => object, bytes);
+      this.stats.note('upload', stored.size);
       return stored;
     } finally {
       room.end();
@@ -77,9 +76,9 @@ export class HubService {
     pieces: AsyncIterable<Uint8Array>,
     owner: string | undefined,
   ): Promise<StoredObject> {
-    this.parts.index.assertSound();
-    const room = this.parts.limits.begin(owner);
-    const upload = new MeasuredPieces(pieces, this.parts.config.hub.maxMultipartBytes, room);
+    this.index.assertSound();
+    const room = this.limits.begin(owner);
+    const upload = new MeasuredPieces(pieces, this.config.hub.maxMultipartBytes, room);
     const named = async (): Promise<NewObject> => {
       const object = await describe();
       if (upload.bytes === 0) throw HubRefusal.malformed('empty file');
@@ -88,8 +87,8 @@ export class HubService {
       return object;
     };
     try {
-      const stored = await this.parts.storage.put(named, upload);
-      this.parts.stats.note('upload', stored.size);
+      const stored = await this.storage.put(named, upload);
+      this.stats.note('upload', stored.size);
       return stored;
     } finally {
       room.end();
@@ -117,7 +116,7 @@ export class HubService {
    * @throws HubRefusal when it is not one of them, or not any more.
    */
   async findVersion(name: ObjectName, sha256: string): Promise<StoredObject> {
-    const versions = await this.parts.listing.versions(name);
+    const versions = await this.listing.versions(name);
     const found = versions.find((one) => one.sha256 === sha256);
     if (found === undefined) {
       throw HubRefusal.notFound(`no such version: ${sha256} of ${name.id} at ${name.owner}`);
@@ -127,7 +126,7 @@ export class HubService {
 
   /** As {@link find}; `undefined` when there is none. */
   lookUp(owner: string | undefined, id: string): Promise<NamedObject | undefined> {
-    return this.parts.index.lookUp(owner, id);
+    return this.index.lookUp(owner, id);
   }
 
   /**
@@ -142,26 +141,26 @@ export class HubService {
 
   /** The same for bytes that no name may stand for any more. @throws HubRefusal */
   async assertBytesServed(object: StoredObject): Promise<void> {
-    const takedowns = await this.parts.listing.takedownsOf([object.sha256]);
+    const takedowns = await this.listing.takedownsOf([object.sha256]);
     this.assertServed({ takedowns }, object);
   }
 
   /** Gives up one payload of a name; a newer one that came meanwhile stays. */
   async expire({ owner, id, order }: StoredObject): Promise<void> {
-    await this.parts.storage.note({ op: 'remove', owner, id, upTo: order });
-    this.parts.stats.note('remove');
+    await this.storage.note({ op: 'remove', owner, id, upTo: order });
+    this.stats.note('remove');
   }
 
   /** @param days - that an owner's payloads can be found for; 0 for ever. */
   async setRetention(owner: string, days: number): Promise<void> {
-    this.parts.index.assertSound();
-    await this.parts.storage.note({ op: 'retention', owner, id: '', days });
+    this.index.assertSound();
+    await this.storage.note({ op: 'retention', owner, id: '', days });
   }
 
   /** Serves bytes to nobody, or to everybody again; durable, and so everywhere, when this resolves. */
   async noteTakedown(takedown: Omit<Takedown, 'order'>): Promise<void> {
-    this.parts.index.assertSound();
-    await this.parts.storage.note(takedown);
+    this.index.assertSound();
+    await this.storage.note(takedown);
   }
 
   /** What a name costs; `undefined` where there is no such file, or it costs nothing. */
@@ -172,24 +171,24 @@ export class HubService {
 
   /** @param price - `undefined` for none any more. */
   async setPrice(name: ObjectName, price: Price | undefined): Promise<void> {
-    this.parts.index.assertSound();
+    this.index.assertSound();
     const terms = price === undefined ? '' : termsOf(price);
-    await this.parts.storage.note({ op: 'price', owner: name.owner, id: name.id, terms });
+    await this.storage.note({ op: 'price', owner: name.owner, id: name.id, terms });
   }
 
   /** Takes this price away, and none that was set since. */
   async withdrawPrice({ owner, id }: ObjectName, price: Price): Promise<void> {
     const withdraws = createHash('sha1').update(termsOf(price)).digest('hex');
-    await this.parts.storage.note({ op: 'price', owner, id, terms: '', withdraws });
+    await this.storage.note({ op: 'price', owner, id, terms: '', withdraws });
   }
 
   /** A part of a payload, each piece verified before it is handed out. */
   async *read(object: StoredObject, from: number, length: number): AsyncGenerator<Uint8Array> {
     try {
-      yield* verifiedRead(this.parts.storage, object, from, length);
-      this.parts.stats.note('download', length);
+      yield* verifiedRead(this.storage, object, from, length);
+      this.stats.note('download', length);
     } catch (error) {
-      if (error instanceof DamagedObjectError) this.parts.stats.noteDamaged();
+      if (error instanceof DamagedObjectError) this.stats.noteDamaged();
       throw error;
     }
   }
@@ -197,8 +196,8 @@ export class HubService {
   /** @throws HubRefusal when there is none. */
   async remove(name: ObjectName): Promise<void> {
     await this.find(name.owner, name.id);
-    await this.parts.storage.note({ op: 'remove', owner: name.owner, id: name.id });
-    this.parts.stats.note('remove');
+    await this.storage.note({ op: 'remove', owner: name.owner, id: name.id });
+    this.stats.note('remove');
   }
 
   /**
@@ -215,11 +214,10 @@ export class HubService {
     isOwn: boolean,
   ): AsyncGenerator<string> {
     let before = '[';
-    const { listing } = this.parts;
-    for await (const named of listing.eachMember(owner, conversation, page)) {
+    for await (const named of this.listing.eachMember(owner, conversation, page)) {
       const { object: member, terms, takedowns } = named;
       if ((terms !== undefined && !isOwn) || takedowns.length > 0) continue;
-      if (member.size > this.parts.config.hub.maxJsonBytes) continue;
+      if (member.size > this.config.hub.maxJsonBytes) continue;
       const pieces = this.#jsonText(member);
       const first = await this.#firstOf(pieces);
       if (first === undefined) continue;
@@ -249,7 +247,7 @@ export class HubService {
       return first.done === true ? undefined : first.value;
     } catch (error) {
       if (!(error instanceof DamagedObjectError)) throw error;
-      this.parts.logger.error({ err: error }, 'a member of a conversation is left out');
+      this.logger.error({ err: error }, 'a member of a conversation is left out');
       return undefined;
     }
   }

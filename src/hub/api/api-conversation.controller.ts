@@ -1,24 +1,23 @@
-import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { HubService } from '../hub.service.js';
 import { HubListing } from '../index/hub-listing.js';
-import type { Page } from '../index/listing-steps.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
 import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
-import { countOf, type Fields, readFormFields, textOf } from '../wire/fields.js';
-import { HubErrorFilter } from '../wire/hub-error.filter.js';
+import { readFormFields, textOf } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendJsonPieces } from '../wire/json-pieces.js';
+import { HubApi } from './hub-request.js';
+import { nameIn, pageIn } from './hub-requests.dto.js';
 
 const LENGTH_DEFAULT = 1024;
 const LENGTH_MAX = 10_000;
 
-@Controller('api')
+@HubApi()
 @RequireScope('hub')
-@UseFilters(HubErrorFilter)
 export class ApiConversationController {
   constructor(
     private readonly hub: HubService,
@@ -41,16 +40,15 @@ export class ApiConversationController {
 
   /** Without a name the conversations of an owner, `null` where there are none; with one its texts. */
   async #answer(request: Request, response: Response, body: Buffer): Promise<void> {
-    await this.limits.takeAddress(request, response);
-    const fields: Fields = readFormFields(body, request.query);
-    const name = textOf(fields, 'name') || textOf(fields, 'id');
+    const fields = readFormFields(body, request.query);
+    const name = nameIn(fields);
     // Whoever may read what it knows the name of is not told the names.
     const caller = await this.access.callerOf(request, name === '' ? 'list' : 'read');
     caller.assertBody(body);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     if (owner === '') throw HubRefusal.malformed('owner is required');
     await this.limits.takeSigner(caller, response);
-    const page = pageOf(fields);
+    const page = pageIn(fields, LENGTH_DEFAULT, LENGTH_MAX);
     if (name === '') {
       const found = await this.listing.conversations(owner, page);
       sendJson(response, 200, found.length === 0 ? null : found.map((one) => one.name));
@@ -62,11 +60,4 @@ export class ApiConversationController {
       this.hub.conversation({ owner, id: name }, page, caller.signer === owner),
     );
   }
-}
-
-function pageOf(fields: Fields): Page {
-  return {
-    offset: countOf(fields, 'offset', 0, Number.MAX_SAFE_INTEGER),
-    length: countOf(fields, 'length', LENGTH_DEFAULT, LENGTH_MAX),
-  };
 }

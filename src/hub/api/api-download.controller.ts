@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
@@ -14,9 +14,10 @@ import type { StoredObject } from '../storage/storage-provider.js';
 import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { isDisplayed } from '../wire/display.js';
 import { type Fields, readFormFields, textOf } from '../wire/fields.js';
-import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendPayload } from '../wire/payload-response.js';
+import { HubApi } from './hub-request.js';
+import { nameIn } from './hub-requests.dto.js';
 
 /** Payloads that are sent in more than one go. */
 const LONG_BYTES = 65_536;
@@ -24,9 +25,8 @@ const LONG_BYTES = 65_536;
 /** A name with a price. */
 type PricedObject = NamedObject & { readonly terms: string };
 
-@Controller('api')
+@HubApi()
 @RequireScope('hub')
-@UseFilters(HubErrorFilter)
 export class ApiDownloadController {
   constructor(
     private readonly config: AppConfig,
@@ -58,7 +58,6 @@ export class ApiDownloadController {
   async #answer(request: Request, response: Response, body: Buffer): Promise<void> {
     response.setHeader('Vary', 'Accept');
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    await this.limits.takeAddress(request, response);
     const fields = new Map([
       ...readFormFields(body, request.query),
       ...Object.entries(request.params),
@@ -68,7 +67,7 @@ export class ApiDownloadController {
     caller.assertBody(body);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     await this.limits.takeSigner(caller, response);
-    const id = idIn(fields);
+    const id = nameIn(fields);
     const named = await this.hub.find(owner === '' ? undefined : owner, id);
     const { object, terms } = named;
     // A name without an owner may stand for what somebody sells.
@@ -109,7 +108,7 @@ export class ApiDownloadController {
     fields: Fields,
     body: Buffer,
   ): Promise<boolean> {
-    const [owner, id] = [canonicalOwner(textOf(fields, 'owner')), idIn(fields)];
+    const [owner, id] = [canonicalOwner(textOf(fields, 'owner')), nameIn(fields)];
     if (this.config.hub.sales === undefined || owner === '') return false;
     const named = await this.hub.lookUp(owner, id);
     if (named?.terms !== undefined) {
@@ -165,8 +164,4 @@ function digestIn(text: string): string {
   const digest = text.toLowerCase().replace(/^0x/, '');
   if (!/^[0-9a-f]{64}$/.test(digest)) throw HubRefusal.malformed('sha256 must be 64 hex digits');
   return digest;
-}
-
-function idIn(fields: Fields): string {
-  return textOf(fields, 'name') || textOf(fields, 'id');
 }

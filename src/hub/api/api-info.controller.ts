@@ -1,9 +1,7 @@
 import { cpus, totalmem } from 'node:os';
-import { Controller, Get, Res, UseFilters } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, UseFilters } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 
 /** The original's self-description; load balancers ask for it. */
@@ -14,8 +12,8 @@ export class ApiInfoController {
   constructor(private readonly config: AppConfig) {}
 
   @Get('info')
-  info(@Res() response: Response): void {
-    sendJson(response, 200, {
+  info(): object {
+    return {
       ChainType: '',
       Type: 'hub',
       Name: this.config.hub.address,
@@ -25,6 +23,6 @@ export class ApiInfoController {
       OnChain: false,
       Revenue: null,
       Last: '0001-01-01T00:00:00Z',
-    });
+    };
   }
 }

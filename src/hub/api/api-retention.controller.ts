@@ -1,55 +1,35 @@
-import { Controller, Get, Put, Req, Res, UseFilters } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import { Get, Put } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
-import { HubAccess } from '../auth/hub-access.service.js';
 import { HubService } from '../hub.service.js';
 import { HubListing } from '../index/hub-listing.js';
-import { HubLimits } from '../limits/hub-limits.service.js';
-import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
-import { readFormFields, textOf } from '../wire/fields.js';
-import { HubErrorFilter } from '../wire/hub-error.filter.js';
+import type { Fields } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
+import { Access, HubApi, Owner, RawFields } from './hub-request.js';
 
 /** For how long an owner's files can be found. Signed in the strict form, in whatever hub. */
-@Controller('api')
+@HubApi()
 @RequireScope('hub')
-@UseFilters(HubErrorFilter)
 export class ApiRetentionController {
   constructor(
     private readonly config: AppConfig,
-    private readonly access: HubAccess,
-    private readonly limits: HubLimits,
     private readonly listing: HubListing,
     private readonly hub: HubService,
   ) {}
 
   @Put('retention')
-  async set(@Req() request: Request, @Res() response: Response): Promise<void> {
-    await this.limits.takeAddress(request, response);
-    const caller = await this.access.strictSignerOf(request);
-    const body = await readBody(request, FORM_MAX_BYTES);
-    caller.assertBody(body);
-    await this.limits.takeSigner(caller, response);
-    const fields = readFormFields(body, request.query);
-    const owner = caller.ownerOfRead(textOf(fields, 'owner'));
+  @Access('strict')
+  async set(@Owner() owner: string, @RawFields() fields: Fields): Promise<object> {
     const days = this.#daysOf(fields.get('days'));
     await this.#assertKnown(owner);
     if ((await this.listing.retentionOf(owner)) !== days) await this.hub.setRetention(owner, days);
-    sendJson(response, 200, { Owner: owner, Days: days });
+    return { Owner: owner, Days: days };
   }
 
   @Get('retention')
-  async of(@Req() request: Request, @Res() response: Response): Promise<void> {
-    await this.limits.takeAddress(request, response);
-    const caller = await this.access.strictSignerOf(request);
-    caller.assertBody(Buffer.alloc(0));
-    await this.limits.takeSigner(caller, response);
-    const owner = caller.ownerOfRead(
-      textOf(readFormFields(Buffer.alloc(0), request.query), 'owner'),
-    );
-    sendJson(response, 200, { Owner: owner, Days: await this.listing.retentionOf(owner) });
+  @Access('strict')
+  async of(@Owner() owner: string): Promise<object> {
+    return { Owner: owner, Days: await this.listing.retentionOf(owner) };
   }
 
   /** @throws HubRefusal */

@@ -1,8 +1,7 @@
-import { Controller, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
 import type { Caller } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
 import { descriptorOf, HubService } from '../hub.service.js';
@@ -10,17 +9,17 @@ import { HubLimits } from '../limits/hub-limits.service.js';
 import type { NewObject } from '../storage/storage-provider.js';
 import { bodyPieces, drain, readBody } from '../wire/body-reader.js';
 import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
-import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { type FilePart, readMultipart } from '../wire/multipart.js';
-import { contentTypeIn, ownBucketOf, REQUIRED_FIELDS } from './upload-fields.js';
+import { HubApi, readDto } from './hub-request.js';
+import { MessageDto } from './hub-requests.dto.js';
+import { contentTypeIn, ownBucketOf } from './upload-fields.js';
 
 /** Bytes of a form beside its file. */
 const FORM_OVERHEAD_BYTES = 262_144;
 
-@Controller('api')
+@HubApi()
 @RequireScope('hub')
-@UseFilters(HubErrorFilter)
 export class ApiUploadController {
   constructor(
     private readonly config: AppConfig,
@@ -32,25 +31,29 @@ export class ApiUploadController {
   /** A text message, in JSON under whatever content type. */
   @Post('upload')
   @HttpCode(200)
-  async upload(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const { maxJsonBytes } = this.config.hub;
-    await this.limits.takeAddress(request, response);
+  async upload(
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
     const caller = await this.access.callerOf(request, 'write');
-    const body = await readBody(request, maxJsonBytes);
+    const body = await readBody(request, this.config.hub.maxJsonBytes);
     caller.assertBody(body);
     const fields = readJsonFields(body);
-    const message = textOf(fields, 'message');
-    const object = this.#newObject(caller, fields, message);
+    const { owner: given, id, message, kind, ...sent } = readDto(MessageDto, fields);
+    const owner = caller.ownerOf(given);
+    const bucket = sent.bucket || ownBucketOf(message) || owner;
+    const object = { owner, id, bucket, kind, ...contentTypeIn(fields) };
     await this.limits.takeSigner(caller, response);
-    const stored = await this.hub.store(object, Buffer.from(message, 'utf8'));
-    sendJson(response, 200, descriptorOf(stored));
+    return descriptorOf(await this.hub.store(object, Buffer.from(message, 'utf8')));
   }
 
   /** A file, in a form. Its name is its id. */
   @Post('uploadData')
   @HttpCode(200)
-  async uploadData(@Req() request: Request, @Res() response: Response): Promise<void> {
-    await this.limits.takeAddress(request, response);
+  async uploadData(
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
     const caller = await this.access.callerOf(request, 'write');
     const bodyMax = this.config.hub.maxMultipartBytes + FORM_OVERHEAD_BYTES;
     const body = caller.bodyChecked(bodyPieces(request, bodyMax));
@@ -63,26 +66,11 @@ export class ApiUploadController {
         ),
       );
       if (stored === undefined) throw HubRefusal.malformed('http: no such file');
-      sendJson(response, 200, descriptorOf(stored));
+      return descriptorOf(stored);
     } catch (error) {
       await drain(request, bodyMax, error);
       throw error;
     }
-  }
-
-  #newObject(caller: Caller, fields: Fields, message: string): NewObject {
-    const [owner, id] = [textOf(fields, 'owner'), textOf(fields, 'id')];
-    const missing = Object.entries({ owner, id, message }).filter(([, value]) => value === '');
-    if (missing.length > 0) {
-      throw HubRefusal.malformed(
-        missing.map(([name]) => REQUIRED_FIELDS[name as keyof typeof REQUIRED_FIELDS]).join('\n'),
-      );
-    }
-    const ownerName = caller.ownerOf(owner);
-    // An empty name is none.
-    const bucket = textOf(fields, 'bucket') || ownBucketOf(message) || ownerName;
-    const kind = textOf(fields, 'kind') || 'memory';
-    return { owner: ownerName, id, bucket, kind, ...contentTypeIn(fields) };
   }
 
   async #fileObject(caller: Caller, part: FilePart, response: Response): Promise<NewObject> {

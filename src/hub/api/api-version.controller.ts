@@ -1,38 +1,26 @@
-import { Controller, Get, Req, Res, UseFilters } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import { Get } from '@nestjs/common';
 import { RequireScope } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
-import { HubAccess } from '../auth/hub-access.service.js';
 import { HubListing } from '../index/hub-listing.js';
-import { HubLimits } from '../limits/hub-limits.service.js';
-import { readFormFields, textOf } from '../wire/fields.js';
-import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { versionRows } from './lists.js';
+import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
+import { NameDto } from './hub-requests.dto.js';
+import { type Row, versionRows } from './lists.js';
 
 /** What a name stood for before. Not part of the original, which keeps the newest alone. */
-@Controller('api')
+@HubApi()
 @RequireScope('hub')
-@UseFilters(HubErrorFilter)
 export class ApiVersionController {
-  constructor(
-    private readonly listing: HubListing,
-    private readonly access: HubAccess,
-    private readonly limits: HubLimits,
-  ) {}
+  constructor(private readonly listing: HubListing) {}
 
   @Get('versions')
-  async versions(@Req() request: Request, @Res() response: Response): Promise<void> {
-    await this.limits.takeAddress(request, response);
-    const caller = await this.access.callerOf(request, 'read');
-    caller.assertBody(Buffer.alloc(0));
-    await this.limits.takeSigner(caller, response);
-    const fields = readFormFields(Buffer.alloc(0), request.query);
-    const owner = caller.ownerOfRead(textOf(fields, 'owner'));
-    const id = textOf(fields, 'name') || textOf(fields, 'id');
+  @Access('read')
+  async versions(
+    @Owner() owner: string,
+    @RequestFields() { name: id }: NameDto,
+  ): Promise<readonly Row[]> {
     if (owner === '') throw HubRefusal.malformed('owner is required');
     const rows = await versionRows(this.listing, { owner, id });
     if (rows.length === 0) throw HubRefusal.notFound(`no such file: ${id} at ${owner}`);
-    sendJson(response, 200, rows);
+    return rows;
   }
 }

@@ -12,7 +12,7 @@ export interface ListQuery {
   readonly page: Page;
 }
 
-type Row = Readonly<Record<string, unknown>>;
+export type Row = Readonly<Record<string, unknown>>;
 export type List = (listing: HubListing, query: ListQuery) => Promise<readonly Row[]>;
 
 /** The rows of the original, with the fields its clients read. It numbers rows by their database; these

@@ -19,7 +19,7 @@ import {
 export const RecoverHubSigner = Symbol('RecoverHubSigner');
 
 /** What a request does with what is stored. */
-type Purpose = 'read' | 'list' | 'write' | 'remove';
+export type Purpose = 'read' | 'list' | 'write' | 'remove';
 
 /** Longer headers are not looked at. */
 const HEADER_MAX = 8192;

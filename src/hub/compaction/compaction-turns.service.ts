@@ -1,13 +1,14 @@
-import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import type { PinoLogger } from 'nestjs-pino';
-import type { AppConfig } from '../../platform/config/app-config.js';
-import type { HubStats } from '../hub-stats.js';
-import type { HubIndex } from '../index/hub-index.js';
-import type { HubListing } from '../index/hub-listing.js';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { HUB_REDIS } from '../../platform/redis/redis.module.js';
+import { HubStats } from '../hub-stats.js';
+import { HubIndex } from '../index/hub-index.js';
+import { HubListing } from '../index/hub-listing.js';
 import { compactionKey } from '../index/keys.js';
 import { priceOf } from '../sales/price.js';
-import type { ObjectName, StorageProvider } from '../storage/storage-provider.js';
+import { type ObjectName, StorageProvider } from '../storage/storage-provider.js';
 import { Compaction } from './compaction.js';
 
 const MICROS = 1_000_000;
@@ -18,17 +19,8 @@ const ROUND_MS = 3_600_000;
 const TURN_MS = 60_000;
 const LEAST_MS = 1000;
 
-export interface CompactionParts {
-  readonly config: AppConfig;
-  readonly storage: StorageProvider;
-  readonly redis: Redis;
-  readonly index: HubIndex;
-  readonly listing: HubListing;
-  readonly stats: HubStats;
-  readonly logger: PinoLogger;
-}
-
 /** Gives bytes back that nobody can find any more: in the process that writes (fs), or in one at a time (s3). */
+@Injectable()
 export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   readonly #compaction: Compaction;
   readonly #afterSeconds: number | undefined;
@@ -36,17 +28,25 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   #turning: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(private readonly parts: CompactionParts) {
-    this.#compaction = new Compaction(parts.storage, {
+  constructor(
+    private readonly config: AppConfig,
+    @Inject(StorageProvider) private readonly storage: StorageProvider,
+    @Inject(HUB_REDIS) private readonly redis: Redis,
+    private readonly index: HubIndex,
+    private readonly listing: HubListing,
+    private readonly stats: HubStats,
+    private readonly logger: PinoLogger,
+  ) {
+    this.#compaction = new Compaction(storage, {
       found: (name) => this.#found(name),
       kept: ({ owner, id }) => {
-        parts.logger.warn(
+        logger.warn(
           { owner, file: id },
           'bytes that the journal has given up can still be found, and are kept',
         );
       },
     });
-    this.#afterSeconds = parts.config.hub.compactAfterSeconds;
+    this.#afterSeconds = config.hub.compactAfterSeconds;
   }
 
   onModuleInit(): void {
@@ -61,10 +61,9 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   }
 
   async #found(name: ObjectName): Promise<ReadonlySet<number>> {
-    const { index, listing } = this.parts;
     const [versions, named] = await Promise.all([
-      listing.versions(name),
-      index.lookUp(name.owner, name.id),
+      this.listing.versions(name),
+      this.index.lookUp(name.owner, name.id),
     ]);
     const sold = named?.terms === undefined ? [] : [priceOf(named.terms, name).object];
     return new Set([...versions, ...sold].map(({ order }) => order));
@@ -88,33 +87,30 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
     try {
       isRound = (await this.#isOurs()) ? await this.#compact() : true;
     } catch (error) {
-      this.parts.logger.warn(
-        { err: error },
-        'bytes that nobody can find could not be given back yet',
-      );
+      this.logger.warn({ err: error }, 'bytes that nobody can find could not be given back yet');
     }
     this.#wait(this.#within(isRound ? ROUND_MS : TURN_MS));
   }
 
   /** Where several may write, they take turns; two at once would do the same. */
   async #isOurs(): Promise<boolean> {
-    if (!this.parts.index.isOpen || !this.parts.storage.isWriter) return false;
-    if (this.parts.storage.orderSlack === 0) return true;
+    if (!this.index.isOpen || !this.storage.isWriter) return false;
+    if (this.storage.orderSlack === 0) return true;
     const lease = Math.floor(this.#within(TURN_MS));
-    return (await this.parts.redis.set(compactionKey(), '1', 'PX', lease, 'NX')) !== null;
+    return (await this.redis.set(compactionKey(), '1', 'PX', lease, 'NX')) !== null;
   }
 
   async #compact(): Promise<boolean> {
     const grace = (this.#afterSeconds ?? 0) * MICROS;
     const { payloads, bytes, isRound } = await this.#compaction.turn({
-      versions: this.parts.config.hub.versions,
+      versions: this.config.hub.versions,
       now: Date.now() * 1000,
       grace,
       soldGrace: grace + SOLD_SECONDS * MICROS,
     });
-    this.parts.stats.noteFreed(bytes);
+    this.stats.noteFreed(bytes);
     if (payloads > 0) {
-      this.parts.logger.info({ payloads, bytes }, 'bytes that nobody can find were given back');
+      this.logger.info({ payloads, bytes }, 'bytes that nobody can find were given back');
     }
     return isRound;
   }

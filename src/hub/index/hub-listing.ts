@@ -1,6 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 import { membershipOf } from './conversation.js';
-import type { HubIndex, NamedObject } from './hub-index.js';
+import { HubIndex, type NamedObject } from './hub-index.js';
 import { objectOf, takedownOf } from './index-entry.js';
 import {
   accountsKey,
@@ -53,6 +54,7 @@ interface Usage {
 const MEMBERS_AT_ONCE = 16;
 
 /** What the index lists. Newest first, but for the members of a conversation. */
+@Injectable()
 export class HubListing {
   constructor(private readonly index: HubIndex) {}
 

@@ -1,4 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, spentLinksKey, voidedLinksKey } from '../index/keys.js';
 import { LINK_LIFETIME_MAX_SECONDS, type ShareLink } from './share-link.js';
@@ -73,8 +75,9 @@ interface Noted {
 }
 
 /** Remembers which share links were used up or taken back, until each is over. */
+@Injectable()
 export class LinkBook {
-  constructor(private readonly redis: Redis) {}
+  constructor(@Inject(HUB_REDIS) private readonly redis: Redis) {}
 
   /** @throws RedisUnavailableError */
   state(link: ShareLink, now: number): Promise<LinkState> {

@@ -1,4 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, uploadKey, uploadsKey, voidedUploadsKey } from '../index/keys.js';
 import { CLOCK_SKEW_SECONDS, familiesOf } from './signed-link.js';
@@ -135,8 +137,9 @@ interface Noted {
 }
 
 /** Remembers which upload links were used or taken back, until each is over. */
+@Injectable()
 export class UploadBook {
-  constructor(private readonly redis: Redis) {}
+  constructor(@Inject(HUB_REDIS) private readonly redis: Redis) {}
 
   /** @throws RedisUnavailableError */
   state(link: UploadLink, now: number): Promise<UploadState> {

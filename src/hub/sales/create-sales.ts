@@ -1,7 +1,10 @@
 import type { Redis } from 'ioredis';
-import type { HubConfig } from '../../platform/config/hub-settings.js';
+import type { PinoLogger } from 'nestjs-pino';
+import type { AppConfig } from '../../platform/config/app-config.js';
+import type { HubService } from '../hub.service.js';
+import type { HubStats } from '../hub-stats.js';
 import { nowSeconds } from '../now-seconds.js';
-import type { StorageProvider, StoredObject } from '../storage/storage-provider.js';
+import type { StorageProvider } from '../storage/storage-provider.js';
 import { verifiedRead } from '../storage/verified-read.js';
 import { SalesSecret } from './access-token.js';
 import { HttpPaymentGateway } from './http-payment-gateway.js';
@@ -9,24 +12,20 @@ import type { PaymentGateway } from './payment-gateway.js';
 import { RedisSaleStore } from './redis-sale-store.js';
 import { Sales } from './sales.js';
 
-/** What sales are made of. */
-interface SalesSetUp {
-  readonly hub: HubConfig;
-  readonly redis: Redis;
-  readonly storage: StorageProvider;
-  /** The facilitator of this process, where it has one. */
-  readonly own: PaymentGateway | undefined;
-  /** @throws HubRefusal for bytes that the operator has taken down. */
-  readonly assertServed: (object: StoredObject) => Promise<void>;
-  /** A facilitator that did not answer. */
-  readonly failed: (error: unknown) => void;
-  /** What became of a payment. */
-  readonly settled: (how: 'sold' | 'failed') => void;
-}
+/** What sales are made of, and last the facilitator of this process, where it has one. */
+type SalesNeeds = [
+  AppConfig,
+  Redis,
+  StorageProvider,
+  PinoLogger,
+  HubStats,
+  HubService,
+  PaymentGateway?,
+];
 
 /** @returns `undefined` where nothing is sold. */
-export function createSales(setUp: SalesSetUp): Sales | undefined {
-  const { hub, redis, storage, own, assertServed, failed, settled } = setUp;
+export function createSales(...needs: SalesNeeds): Sales | undefined {
+  const [{ hub }, redis, storage, logger, stats, files, own] = needs;
   const { sales, address } = hub;
   const gateway = sales?.facilitator ? new HttpPaymentGateway(sales.facilitator) : own;
   if (sales === undefined || gateway === undefined) return undefined;
@@ -36,9 +35,13 @@ export function createSales(setUp: SalesSetUp): Sales | undefined {
     store: new RedisSaleStore(redis),
     secret: new SalesSecret(sales.secret.reveal(), address),
     read: (object) => verifiedRead(storage, object, 0, object.size),
-    assertServed,
+    assertServed: (object) => files.assertBytesServed(object),
     now: nowSeconds,
-    failed,
-    settled,
+    failed: (error) => {
+      logger.error({ err: error }, 'the facilitator of the hub did not answer');
+    },
+    settled: (how) => {
+      stats.noteSale(how);
+    },
   });
 }

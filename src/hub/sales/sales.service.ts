@@ -1,15 +1,16 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import type { AppConfig } from '../../platform/config/app-config.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { sendJson } from '../../platform/http/json.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
-import type { HubAccess } from '../auth/hub-access.service.js';
-import type { HubStats } from '../hub-stats.js';
+import { HubAccess } from '../auth/hub-access.service.js';
+import { HubStats } from '../hub-stats.js';
 import type { ObjectName, StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { paymentRequired } from './offer.js';
 import type { SettleReply } from './payment-gateway.js';
 import type { Price } from './price.js';
-import type { SaleOutcome, Sales, Showing } from './sales.js';
+import { type SaleOutcome, Sales, type Showing } from './sales.js';
 
 /** Seconds after which a payment under way is worth asking for again. */
 const PENDING_RETRY_SECONDS = 2;
@@ -22,12 +23,13 @@ interface Offered {
 }
 
 /** Sales as requests and answers of a download (x402 V2, transport over HTTP). */
+@Injectable()
 export class SalesService {
   constructor(
-    private readonly config: Pick<AppConfig, 'hub'>,
+    private readonly config: AppConfig,
     private readonly access: HubAccess,
     /** Absent where nothing is sold. */
-    private readonly sales: Sales | undefined,
+    @Inject(Sales) private readonly sales: Sales | undefined,
     private readonly stats: HubStats,
   ) {}
 
