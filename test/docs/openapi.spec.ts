@@ -11,6 +11,7 @@ import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js
 import { WebhooksV2Controller } from '../../src/history/webhooks/webhooks.v2.controller.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { HUB_OPERATORS_OPENAPI } from '../../src/hub/operators/operators.openapi.js';
+import { TakedownsController } from '../../src/hub/operators/takedowns.controller.js';
 import { AdminController } from '../../src/operations/admin/admin.controller.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
 import { AdminCatalogueController } from '../../src/operations/admin/admin-catalogue.controller.js';
@@ -45,6 +46,7 @@ const ROUTES = [
   LOOK_UPS,
   await describedControllers(WebhooksV2Controller),
   await describedControllers(DoctorV2Controller),
+  await describedControllers(TakedownsController),
   await describedControllers(AdminController, AdminCatalogueController),
   await describedControllers(
     SignInV1Controller,

@@ -1,13 +1,25 @@
-import { Controller, Get, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import {
+  Body,
+  Controller,
+  Get,
+  Header,
+  HttpCode,
+  Post,
+  Query,
+  Req,
+  UseFilters,
+} from '@nestjs/common';
+import type { Request } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
 import { OpsOnly } from '../../platform/http/ops.js';
-import { JsonBodyReader } from '../../platform/http/request-body.js';
-import { readRows } from './takedown-request.js';
+import { DescribesAct, DescribesList, TAKEDOWN_REFUSALS } from './operators.openapi.js';
+import { RestorationDto, RowsDto, TakedownDto } from './takedown.dto.js';
 import { Takedowns } from './takedowns.service.js';
 import { TakedownsErrorFilter } from './takedowns-error.filter.js';
+
+/** No cache may keep an answer. */
+const Private = (): MethodDecorator => Header('Cache-Control', 'no-store');
 
 /** What operators of the hub do. There is nothing of it where there are no API keys. */
 @Controller('admin/api/hub')
@@ -17,41 +29,53 @@ import { TakedownsErrorFilter } from './takedowns-error.filter.js';
 export class TakedownsController {
   constructor(
     private readonly takedowns: Takedowns,
-    private readonly bodies: JsonBodyReader,
     private readonly logger: PinoLogger,
   ) {}
 
   @Get('takedowns')
-  async list(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.takedowns.list(readRows(query)));
+  @Private()
+  @DescribesList('hubTakedowns', 'Bytes that are served to nobody, the newest first')
+  list(@Query() { offset, limit: length }: RowsDto): ReturnType<Takedowns['list']> {
+    return this.takedowns.list({ offset, length });
   }
 
   @Get('acts')
-  async acts(@Query() query: unknown, @Res() response: Response): Promise<void> {
-    sendPrivate(response, await this.takedowns.acts(readRows(query)));
+  @Private()
+  @DescribesList('hubActs', 'Every takedown and putting back, the newest first')
+  acts(@Query() { offset, limit: length }: RowsDto): ReturnType<Takedowns['acts']> {
+    return this.takedowns.acts({ offset, length });
   }
 
   @Post('takedown')
   @HttpCode(200)
-  async takeDown(@Req() request: Request, @Res() response: Response): Promise<void> {
+  @Private()
+  @DescribesAct(
+    'hubTakeDown',
+    'Serves bytes to nobody, under whatever names',
+    'HubTakenDown',
+    TAKEDOWN_REFUSALS,
+  )
+  async takeDown(
+    @Body() wanted: TakedownDto,
+    @Req() request: Request,
+  ): ReturnType<Takedowns['takeDown']> {
     const by = callerOf(request) ?? '';
-    const done = await this.takedowns.takeDown(await this.bodies.json(request, response), by);
+    const done = await this.takedowns.takeDown(wanted, by);
     this.logger.warn({ by, outcome: done.outcome }, 'hub: take down');
-    sendPrivate(response, done);
+    return done;
   }
 
   @Post('restore')
   @HttpCode(200)
-  async restore(@Req() request: Request, @Res() response: Response): Promise<void> {
+  @Private()
+  @DescribesAct('hubRestore', 'Serves bytes again', 'HubRestored')
+  async restore(
+    @Body() wanted: RestorationDto,
+    @Req() request: Request,
+  ): ReturnType<Takedowns['restore']> {
     const by = callerOf(request) ?? '';
-    const done = await this.takedowns.restore(await this.bodies.json(request, response), by);
+    const done = await this.takedowns.restore(wanted, by);
     this.logger.warn({ by, outcome: done.outcome }, 'hub: restore');
-    sendPrivate(response, done);
+    return done;
   }
-}
-
-/** No cache may keep it. */
-function sendPrivate(response: Response, body: unknown): void {
-  response.setHeader('Cache-Control', 'no-store');
-  sendJson(response, 200, body);
 }

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { canonicalOwner } from '../auth/caller.js';
 import { HubService } from '../hub.service.js';
 import { HubListing } from '../index/hub-listing.js';
 import type { Page } from '../index/listing-steps.js';
 import { priceOf } from '../sales/price.js';
 import type { ObjectName, Takedown } from '../storage/storage-provider.js';
-import { readRestoration, readTakedown } from './takedown-request.js';
+import { RestorationDto, TakedownDto } from './takedown.dto.js';
 
 /** Bytes that may be taken down at a time. */
 export const TAKEDOWNS_MOST = 10_000;
@@ -37,16 +38,16 @@ export class Takedowns {
   ) {}
 
   /**
-   * @param body - as sent.
    * @param by - id of the operator's API key.
    * @throws CodedError, StorageUnavailableError, IndexUnavailableError: it may be done.
    */
   async takeDown(
-    body: unknown,
+    asked: TakedownDto,
     by: string,
   ): Promise<{ readonly outcome: string; readonly takedowns: readonly TakedownView[] }> {
-    const { sha256, name, reason } = readTakedown(body);
-    const digests = name === undefined ? [sha256] : await this.#digestsOf(name);
+    const reason = reasonOf(asked);
+    const name = nameOf(asked);
+    const digests = name === undefined ? [digestOf(asked)] : await this.#digestsOf(name);
     const { owner, id } = name ?? { owner: '', id: '' };
     const known = await this.listing.takedownsOf(digests);
     const isSame = (digest: string): boolean =>
@@ -64,10 +65,10 @@ export class Takedowns {
 
   /** The same for putting back, by the digest alone: a name may stand for something else by now. */
   async restore(
-    body: unknown,
+    wanted: RestorationDto,
     by: string,
   ): Promise<{ readonly outcome: string; readonly sha256: string }> {
-    const { sha256, reason } = readRestoration(body);
+    const [sha256, reason] = [digestOf(wanted), reasonOf(wanted)];
     const [known] = await this.listing.takedownsOf([sha256]);
     if (known === undefined) return { outcome: 'unchanged', sha256 };
     const { owner, id } = known;
@@ -109,6 +110,25 @@ export class Takedowns {
     const message = `${TAKEDOWNS_MOST} contents are taken down: put back some that nobody stores any more.`;
     throw new CodedError(409, 'takedowns_full', message);
   }
+}
+
+/** The name that is wanted; `undefined` where bytes are. @throws CodedError for both and for neither. */
+function nameOf({ sha256, owner, name }: TakedownDto): ObjectName | undefined {
+  if (sha256 !== undefined && owner === undefined && name === undefined) return undefined;
+  if (sha256 === undefined && owner !== undefined && name !== undefined) {
+    return { owner: canonicalOwner(owner), id: name };
+  }
+  const message = 'Either sha256, or owner and name are expected.';
+  throw new CodedError(400, 'invalid_request', message);
+}
+
+function digestOf({ sha256 = '' }: Pick<TakedownDto, 'sha256'>): string {
+  return sha256.toLowerCase().replace(/^0x/, '');
+}
+
+/** Each white space is one space. */
+function reasonOf({ reason }: Pick<TakedownDto, 'reason'>): string {
+  return reason.replace(/\s/g, ' ');
 }
 
 function viewOf({ sha256, owner, id, reason, by, order }: Takedown): TakedownView {
