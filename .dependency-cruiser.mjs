@@ -64,7 +64,7 @@ export default {
       name: 'nobody-knows-operations',
       comment: 'operations implement the observers of other rooms, which know nothing of them',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(operations/|(app\\.module|drain)\\.ts$)' },
+      from: { path: '^src/', pathNot: '^src/(operations/|app\\.module\\.ts$)' },
       to: { path: '^src/operations/|^node_modules/prom-client/' },
     },
 
@@ -83,6 +83,12 @@ export default {
       'redis-is-an-adapter',
       'platform/redis',
       'platform/(redis|config|concurrency)/|protocol/',
+    ),
+    knowsOnly(
+      'lifecycle-knows-no-part',
+      'platform/lifecycle',
+      'platform/(lifecycle|config|concurrency)/',
+      'parts name their step; the order is one table',
     ),
     knowsOnly(
       'database-is-an-adapter',
@@ -112,7 +118,7 @@ export default {
     knowsOnly(
       'ledger-is-an-adapter',
       'settlement/ledger',
-      'settlement/(ledger|model)/|platform/(redis|config|concurrency)/|protocol/',
+      'settlement/(ledger|model)/|platform/(redis|config|concurrency)/|platform/lifecycle/at-shutdown|protocol/',
     ),
     {
       name: 'requesters-do-not-reach-into-lanes',

@@ -38,6 +38,7 @@ import { DatabaseModule } from './platform/database/database.module.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
 import { HttpModule } from './platform/http/http.module.js';
 import { OpsModule } from './platform/http/ops.module.js';
+import { LifecycleModule } from './platform/lifecycle/lifecycle.module.js';
 import { logging } from './platform/observability/logging.js';
 import { OpenApiModule } from './platform/openapi/openapi.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
@@ -69,6 +70,7 @@ export class AppModule {
         HttpModule,
         RedisModule,
         DatabaseModule,
+        LifecycleModule,
         // Guards run in this order: what there is, then who asks and how often.
         OpsModule,
         ...(apiKeysFile === undefined ? [] : [ApiKeysModule]),

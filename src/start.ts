@@ -3,8 +3,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
 import { AppModule } from './app.module.js';
 import { configureApp } from './bootstrap.js';
-import { drain } from './drain.js';
 import { AppConfig, ConfigError } from './platform/config/app-config.js';
+import { ShutdownOrder } from './platform/lifecycle/shutdown-order.js';
 import { StartError } from './protocol/errors.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
 
@@ -23,7 +23,7 @@ export async function start(shutdown: ShutdownSignal): Promise<void> {
     app.useLogger(app.get(Logger));
     app.flushLogs();
     await configureApp(app, config);
-    shutdown.handleWith(() => drain(app, config));
+    shutdown.handleWith(() => app.get(ShutdownOrder).run(() => app.close()));
     await app.listen(config.port, config.host);
     app.get(Logger).log(`Facilitator listening on ${config.host}:${portOf(app) ?? config.port}`);
   } catch (error) {

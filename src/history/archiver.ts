@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/concurrency/clock.js';
 import { Rounds } from '../platform/concurrency/rounds.js';
+import { AtShutdown } from '../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -56,6 +57,7 @@ export class Archiver {
   }
 
   /** Finishes what is under way and lets another process go on. */
+  @AtShutdown('archive', 'history')
   async stop(): Promise<void> {
     await this.#rounds.stop();
     const { outbox, chainIds, processId } = this.options;

@@ -1,4 +1,5 @@
 import { Rounds } from '../platform/concurrency/rounds.js';
+import { AtShutdown } from '../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { AuditEntry } from '../settlement/ledger/audit-entry.js';
 import type { AuditTrail } from '../settlement/ledger/audit-trail.js';
@@ -32,6 +33,7 @@ export class AuditArchiver {
     this.#rounds.start();
   }
 
+  @AtShutdown('archive', 'audit')
   stop(): Promise<void> {
     return this.#rounds.stop();
   }

@@ -3,6 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import {
   type DeclarationNotes,
   notedAt,
@@ -61,6 +62,7 @@ export class Learner {
   }
 
   /** Ends what is under way; another process goes on. */
+  @AtShutdown('background', 'catalogue')
   async stop(): Promise<void> {
     await this.#rounds.stop();
   }

@@ -3,6 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import type { Address } from 'viem';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { PostgresCalls } from '../postgres/postgres-calls.js';
 import { type CallReader, type DueEntry, PAUSE_MS } from './call-book.js';
 import { type Call, type Circle, PAYERS_MAX, payersOf, qualityOf, WINDOW_MS } from './quality.js';
@@ -36,6 +37,7 @@ export class Rater {
     this.#rounds.start();
   }
 
+  @AtShutdown('background', 'quality')
   stop(): Promise<void> {
     return this.#rounds.stop();
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { within } from '../../platform/concurrency/timing.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
@@ -76,6 +77,7 @@ export class SimulatedSettles {
   }
 
   /** Ends every wait: this process is about to end. */
+  @AtShutdown('waits', 'simulated settles')
   stop(): void {
     this.#stop();
   }

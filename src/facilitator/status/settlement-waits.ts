@@ -1,4 +1,5 @@
 import { Signal } from '../../platform/concurrency/signal.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
 import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
@@ -75,6 +76,7 @@ export class SettlementWaits {
   }
 
   /** Answers everybody with what is known: this process is about to end. */
+  @AtShutdown('waits', 'look-ups')
   stop(): void {
     this.#isStopping = true;
     for (const signal of this.#open) signal.notify();

@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import type { Outbox } from '../../settlement/ledger/outbox.js';
 import { type Archive, ArchiveError } from '../archive.js';
@@ -63,6 +64,7 @@ export class LostSettlements {
     this.#rounds.start();
   }
 
+  @AtShutdown('background', 'lost settlements')
   stop(): Promise<void> {
     return this.#rounds.stop();
   }

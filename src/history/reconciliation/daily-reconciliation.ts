@@ -1,6 +1,7 @@
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { ArchiveError } from '../archive.js';
 import type { ReconcilerTask } from './reconciler.js';
@@ -84,6 +85,7 @@ export class DailyReconciliation {
     this.#rounds.start();
   }
 
+  @AtShutdown('background', 'reconciliation')
   async stop(): Promise<void> {
     this.#abort.abort(new Error('the process ends'));
     await this.#rounds.stop();

@@ -1,6 +1,7 @@
 import { type Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { within } from '../../platform/concurrency/timing.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { closing } from '../../platform/redis/bull-closing.js';
 import type { Deliverer } from './deliverer.js';
 import type { DeliveryStore } from './delivery-store.js';
@@ -88,7 +89,14 @@ export class WebhookJobs {
     }, SWEEP_MS);
   }
 
+  /** Attempts take seconds, beside what else there is to end. */
+  @AtShutdown('waits', 'webhooks')
+  beginToStop(): void {
+    void this.stop();
+  }
+
   /** Ends what is under way; another process goes on. Never fails, and does not wait for a Redis that is away. */
+  @AtShutdown('webhooks', 'webhooks')
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;

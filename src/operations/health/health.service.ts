@@ -6,6 +6,7 @@ import {
   HealthIndicatorService,
 } from '@nestjs/terminus';
 import { within } from '../../platform/concurrency/timing.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import {
   HealthIndicators,
   type Indicator,
@@ -27,6 +28,7 @@ export class HealthService {
   ) {}
 
   /** From now on this process wants no new requests. */
+  @AtShutdown('announce', 'readiness')
   drain(): void {
     this.#isDraining = true;
   }

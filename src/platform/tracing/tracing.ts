@@ -11,6 +11,7 @@ import {
   SamplingDecision,
 } from '@opentelemetry/sdk-trace-base';
 import type { TracesConfig } from '../config/traces-settings.js';
+import { AtShutdown } from '../lifecycle/at-shutdown.js';
 import { traceRedis } from './redis-spans.js';
 
 /** Spans that wait to be sent; what comes beyond them is dropped. */
@@ -98,6 +99,7 @@ export class Tracing {
   }
 
   /** Sends what waits, within {@link SEND_MS}. */
+  @AtShutdown('traces', 'traces')
   async stop(): Promise<void> {
     this.#fetches.disable();
     this.#endRedis();

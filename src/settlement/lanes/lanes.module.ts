@@ -25,6 +25,7 @@ import type { RefillStore } from '../ledger/refill-store.js';
 import { JobObserver } from '../queue/job-observer.js';
 import { laneLog } from './lane-log.js';
 import { LaneObserver } from './lane-observer.js';
+import { LaneShutdown } from './lane-shutdown.js';
 import { Lanes } from './lanes.js';
 
 @Module({
@@ -49,6 +50,7 @@ import { Lanes } from './lanes.js';
       },
       startedLanes,
     ),
+    LaneShutdown,
   ],
   exports: [Lanes],
 })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import { whileStarting } from '../../platform/redis/while-starting.js';
@@ -42,6 +43,7 @@ export class ProcessRegistry {
   }
 
   /** Leaves the deployment. */
+  @AtShutdown('process', 'process record')
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     try {

@@ -1,0 +1,31 @@
+import type { Server } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { AtShutdown } from './at-shutdown.js';
+
+/** The public port at the end of a process. The operators' port stays open until its connections are closed. */
+@Injectable()
+export class PublicServer {
+  #answered = Promise.resolve();
+
+  constructor(private readonly adapter: HttpAdapterHost) {}
+
+  @AtShutdown('doors', 'requests')
+  close(): void {
+    const server = this.adapter.httpAdapter.getHttpServer() as Server;
+    // A connection that is kept for another request would keep this process for as long.
+    server.keepAliveTimeout = 1;
+    this.#answered = new Promise((resolve) => {
+      server.close(() => {
+        resolve();
+      });
+    });
+    server.closeIdleConnections();
+  }
+
+  /** Resolves when the last running request is answered. */
+  @AtShutdown('requests', 'requests')
+  answered(): Promise<void> {
+    return this.#answered;
+  }
+}

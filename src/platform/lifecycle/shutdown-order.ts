@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { Logger } from 'nestjs-pino';
+import { within } from '../concurrency/timing.js';
+import { AppConfig } from '../config/app-config.js';
+import {
+  SHUTDOWN_PHASES,
+  SHUTDOWN_STEP,
+  type ShutdownPhase,
+  type ShutdownStep,
+} from './at-shutdown.js';
+
+interface Step extends ShutdownStep {
+  readonly take: () => Promise<unknown>;
+}
+
+/** Kept of the grace period for what comes after these phases. */
+const CLOSING_MS = 2000;
+const LEAVE_TIME: ReadonlySet<ShutdownPhase> = new Set(['hand-over', 'requests', 'webhooks']);
+
+/** Ends this process by the steps that its providers name with `AtShutdown`. */
+@Injectable()
+export class ShutdownOrder {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly discovery: DiscoveryService,
+    private readonly methods: MetadataScanner,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Takes every step, whatever became of the one before, within `SHUTDOWN_GRACE_MS`.
+   *
+   * @param close - closes the connections; the last step.
+   * @throws AggregateError with what failed or ran out of time; each is logged.
+   */
+  async run(close: () => Promise<void>): Promise<void> {
+    this.logger.log('draining');
+    const deadline = Date.now() + this.config.shutdownGraceMs;
+    const steps = this.#steps();
+    const failures: unknown[] = [];
+    const take = async (step: string, until: number, task: Step['take']): Promise<void> => {
+      try {
+        const { inTime } = await within(until - Date.now(), task());
+        if (!inTime) throw new Error(`${step}: not finished within SHUTDOWN_GRACE_MS`);
+      } catch (error) {
+        failures.push(error);
+        this.logger.error({ err: error, step }, 'a step of draining failed');
+      }
+    };
+    for (const phase of SHUTDOWN_PHASES) {
+      const until = LEAVE_TIME.has(phase) ? deadline - CLOSING_MS : deadline;
+      const due = steps.filter((step) => step.phase === phase);
+      await Promise.all(due.map((step) => take(step.step, until, step.take)));
+    }
+    await take('closing', deadline, close);
+    if (failures.length > 0) throw new AggregateError(failures, 'draining failed');
+    this.logger.log('drained');
+  }
+
+  #steps(): readonly Step[] {
+    const instances = new Set<unknown>(
+      this.discovery.getProviders().map(({ instance }): unknown => instance),
+    );
+    return [...instances].flatMap((instance) =>
+      typeof instance === 'object' && instance !== null ? this.#stepsOf(instance) : [],
+    );
+  }
+
+  #stepsOf(instance: object): readonly Step[] {
+    const prototype = Object.getPrototypeOf(instance) as object | null;
+    return this.methods.getAllMethodNames(prototype).flatMap((name) => {
+      const method: unknown = Reflect.get(instance, name);
+      if (typeof method !== 'function') return [];
+      const step = Reflect.getMetadata(SHUTDOWN_STEP, method) as ShutdownStep | undefined;
+      if (step === undefined) return [];
+      return [
+        {
+          ...step,
+          take: () => Promise.resolve().then(() => Reflect.apply(method, instance, []) as unknown),
+        },
+      ];
+    });
+  }
+}
