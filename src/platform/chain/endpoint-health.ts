@@ -145,7 +145,7 @@ export function noteOutcome(
   return refusals.has(ability);
 }
 
-/** An answer without what was asked for is none. */
+/** A result without what was asked for is none. */
 export const UNREADABLE: RpcOutcome = { kind: 'silent', cause: 'malformed' };
 
 /**
@@ -157,13 +157,17 @@ function isProof(ability: Ability, outcome: Exclude<RpcOutcome, { kind: 'result'
   if (outcome.kind === 'error') return ability === 'calls' || !isBusy(outcome.error);
   const { cause } = outcome;
   if (cause === 'not_sent' || cause === 'wrong_chain') return false;
-  return ability === 'calls' || cause === 'malformed';
+  // What is no answer of JSON-RPC at all may come from a gateway that is busy.
+  return ability === 'calls' || outcome === UNREADABLE;
 }
 
-/** geth, of what stands in a batch behind answers that were too long for it. */
-const BATCH_TOO_LARGE = -32_003;
+/**
+ * geth, of what stands in a batch behind answers that were too long (-32003) or took too long (-32002) for it; gateways
+ * that give up (30).
+ */
+const BUSY: ReadonlySet<number> = new Set([-32_003, -32_002, 30]);
 
-const isBusy = (error: RpcError): boolean => isRateLimit(error) || error.code === BATCH_TOO_LARGE;
+const isBusy = (error: RpcError): boolean => isRateLimit(error) || BUSY.has(error.code);
 
 /** What it says is its newest block: whether that is so is found out by others. */
 export function noteHead(health: EndpointHealth, head: BlockHeader): void {

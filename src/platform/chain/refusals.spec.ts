@@ -91,6 +91,9 @@ describe('an endpoint that answers heads', () => {
     ['is asked too often', RATE_LIMITED],
     ['is asked too often, by HTTP', { kind: 'silent', cause: 'rate_limited' }],
     ['stands behind long answers in a batch', failure('response too large', -32_003)],
+    ['stands behind slow answers in a batch', failure('request timed out', -32_002)],
+    ['is behind a gateway that is busy', failure('request timeout on the free plan', 30)],
+    ['answers with a page that says it is busy', { kind: 'silent', cause: 'malformed' }],
   ])('stays a witness of receipts where it %s, though its head moves', async (_, outcome) => {
     const { chain, receipt, askFor, answersReceipts } = await two();
     answersReceipts(outcome);
