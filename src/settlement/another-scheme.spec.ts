@@ -23,8 +23,8 @@ import { ChainOutcomeResolver } from './lanes/following/chain-outcome-resolver.j
 import { AssetSuspension } from './lanes/sending/asset-suspension.js';
 import { ChainBatchSimulator } from './lanes/sending/chain-batch-simulator.js';
 import { LearnedGasEstimates } from './lanes/sending/gas-estimates.js';
-import { expiryLua } from './ledger/expiry-lua.js';
 import { paymentFields, readDetails } from './ledger/record.js';
+import { expiryLua } from './ledger/script-files.js';
 import { gasBoundOf, groupForSending, type Sendable } from './model/grouping.js';
 
 const MAX_GAS = 300_000n;

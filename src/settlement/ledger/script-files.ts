@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type Script, script } from '../../platform/redis/redis-scripts.js';
+import { allActions, DEFAULT_SCHEME } from '../../protocol/schemes/registry.js';
+import { machineLua } from '../model/settlement-machine.js';
 import { sponsoringLua } from '../model/sponsoring-machine.js';
-import { expiryLua } from './expiry-lua.js';
-import { machineLua } from './machine-lua.js';
 import { RECORD_LUA } from './record.js';
 
 /** Parts that come from TypeScript, so that they are written once. */
@@ -42,4 +42,17 @@ function expand(text: string, included: Set<string>): string {
 
 function readScript(path: string): string {
   return readFileSync(new URL(`./scripts/${path}`, import.meta.url), 'utf8');
+}
+
+/** For Lua: what a payment is refused for whose deadline has passed, by its scheme and method. */
+export function expiryLua(): string {
+  const reasons = allActions().map(
+    ({ scheme, action }) =>
+      `['${scheme.name} ${action.method.name}'] = '${action.reasons.expired}'`,
+  );
+  return `local EXPIRED = { ${reasons.join(', ')} }
+local function expiry_reason(scheme, method)
+  return EXPIRED[(scheme or '${DEFAULT_SCHEME}') .. ' ' .. (method or '')]
+end
+`;
 }
