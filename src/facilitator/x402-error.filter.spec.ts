@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { BadRequestException, ForbiddenException, NotFoundException } from '@nestjs/common';
 import type { PinoLogger } from 'nestjs-pino';
 import { ErrorFilter } from '../platform/http/error.filter.js';
-import { RedisUnavailableError } from '../protocol/errors.js';
 import { LookUpErrorFilter } from '../platform/http/unavailable.filter.js';
+import { RedisUnavailableError } from '../protocol/errors.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
 
 const logger = { error: () => undefined } as unknown as PinoLogger;

@@ -1,4 +1,4 @@
-import { Module, type Type } from '@nestjs/common';
+import { Module, type NestApplicationOptions, type Type } from '@nestjs/common';
 import {
   EXCEPTION_FILTERS_METADATA,
   GUARDS_METADATA,
@@ -7,6 +7,7 @@ import {
   SELF_DECLARED_DEPS_METADATA,
 } from '@nestjs/common/constants.js';
 import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenApiPart } from '../../src/platform/http/openapi.js';
 import { describedRoutes } from '../../src/platform/openapi/described-routes.js';
 
@@ -22,12 +23,13 @@ export async function describedControllers(...controllers: readonly Type[]): Pro
   const tokens = new Set(
     controllers.flatMap((one) => [one, ...enhancersOf(one)]).flatMap(dependenciesOf),
   );
-  class Described {}
-  Module({
+  @Module({
     controllers: [...controllers],
     providers: [...tokens].map((provide) => ({ provide, useValue: {} })),
-  })(Described);
-  const app = await NestFactory.create(Described, { logger: false, abortOnError: false });
+  })
+  class DescribedModule {}
+  const options: NestApplicationOptions = { logger: false, abortOnError: false };
+  const app = await NestFactory.create<NestExpressApplication>(DescribedModule, options);
   try {
     return describedRoutes(app);
   } finally {

@@ -2,8 +2,8 @@ import { BadRequestException, Controller, Get, Query, Res, UseFilters } from '@n
 import type { Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
-import { chainIdOf } from '../../protocol/payment/network.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
+import { chainIdOf } from '../../protocol/payment/network.js';
 import { AssetDirectory } from './asset-directory.js';
 
 /** The tokens this deployment knows. Public; nobody is asked for it. */

@@ -15,6 +15,7 @@ import type { Address, Hex } from 'viem';
 import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
 import { ClientAddresses } from '../../platform/http/client-address.js';
 import { SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
+import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -30,7 +31,6 @@ import { isSimulatedId, simulatedIdOfHash } from '../simulation/outcomes.js';
 import { SimulatedSettles } from '../simulation/simulated-settles.js';
 import { markSimulated, simulationAsked } from '../simulation/simulation-request.js';
 import { SettlementQueryDto, SettlementWaitDto } from './dto/settlement-query.dto.js';
-import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { SettlementWaits } from './settlement-waits.js';
 import { authorizationIdsOf, type ChainUse, StatusService } from './status.service.js';
 

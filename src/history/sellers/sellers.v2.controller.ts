@@ -6,11 +6,11 @@ import { PinoLogger } from 'nestjs-pino';
 import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { sendJson } from '../../platform/http/json.js';
+import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { isSettlementId } from '../../protocol/payment/wire-values.js';
 import { ArchiveError } from '../archive.js';
 import { type Export, Exports } from '../export/exports.js';
 import { Receipts } from '../receipts/receipts.js';
-import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { TotalsOfSellers } from './settlement-totals.js';
 
 /** A client that takes nothing of its file for this long is given up: what waits for it is memory. */

@@ -44,8 +44,8 @@ import { SETTLEMENT_EVENTS } from './settlement-events.js';
 import { WebhookSecrets } from './signature.js';
 import type { EventType, Webhook } from './webhook.js';
 import { type CountedRequest, WebhookLimits } from './webhook-limits.js';
-import { problemOfUrl } from './webhook-url.js';
 import { REPLAY_MAX, SECRETS_MAX, WEBHOOKS_MAX } from './webhook-store.js';
+import { problemOfUrl } from './webhook-url.js';
 import { deliveryViewOf, viewOf } from './webhook-view.js';
 import { Describes, DONE, EXAMPLES } from './webhooks.openapi.js';
 

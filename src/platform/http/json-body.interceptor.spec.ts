@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   Body,
   type CanActivate,
@@ -7,13 +8,14 @@ import {
   type ExecutionContext,
   type INestApplication,
   Module,
+  type NestApplicationOptions,
   Param,
   Post,
   Req,
   UseGuards,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR, APP_PIPE, NestFactory } from '@nestjs/core';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request } from 'express';
 import { JsonBodyInterceptor } from './json-body.interceptor.js';
 import { RequestPipe } from './request.pipe.js';
@@ -66,16 +68,17 @@ describe('the body of a handler', () => {
         return JSON.parse(text) as unknown;
       },
     };
-    class Notes {}
-    Module({
+    @Module({
       controllers: [NotesController],
       providers: [
         { provide: JsonBodyReader, useValue: reader },
         { provide: APP_INTERCEPTOR, useClass: JsonBodyInterceptor },
         { provide: APP_PIPE, useClass: RequestPipe },
       ],
-    })(Notes);
-    app = await NestFactory.create(Notes, { bodyParser: false, logger: false });
+    })
+    class NotesModule {}
+    const options: NestApplicationOptions = { bodyParser: false, logger: false };
+    app = await NestFactory.create<NestExpressApplication>(NotesModule, options);
     await app.listen(0, '127.0.0.1');
     url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
   });

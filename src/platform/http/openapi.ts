@@ -50,7 +50,7 @@ export function Answers(answers: Readonly<Record<number, JsonObject>>): MethodDe
   return applyDecorators(
     ApiIncludeEndpoint(),
     ...Object.entries(answers).map(([status, answer]) =>
-      ApiResponse({ status: Number(status), ...answer } as Parameters<typeof ApiResponse>[0]),
+      ApiResponse({ status: Number(status), ...answer }),
     ),
   );
 }

@@ -72,7 +72,7 @@ export function Field(
     ...(each === undefined ? [] : [IsArray(), ArrayMinSize(each.min ?? 0), ArrayMaxSize(each.max)]),
     rule,
     ...(optional ? [ValidateIf((_dto, value) => value !== undefined)] : []),
-    ApiProperty({ ...described, ...about } as Parameters<typeof ApiProperty>[0]),
+    ApiProperty({ ...described, ...about }),
   );
 }
 

@@ -149,7 +149,7 @@ export const Describes = (
       ...(hasBody && WITH_BODY),
       ...(security === TOKEN && WITH_TOKEN),
       ...more,
-    } as Readonly<Record<number, JsonObject>>),
+    }),
   );
 
 export const json = (schema: JsonObject, example?: Json): JsonObject => ({
