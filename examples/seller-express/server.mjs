@@ -17,7 +17,8 @@ if (ASSET === undefined || PAY_TO === undefined) {
   process.exit(1);
 }
 
-const facilitator = new HTTPFacilitatorClient({ url: FACILITATOR_URL });
+// The client waits longer than the facilitator (SETTLE_WAIT_MS, 20 s), so no answer is lost.
+const facilitator = new HTTPFacilitatorClient({ url: FACILITATOR_URL, timeoutMs: 25_000 });
 const server = new x402ResourceServer(facilitator).register(NETWORK, new ExactEvmScheme());
 
 const app = express();

@@ -112,6 +112,42 @@ describe('examples', () => {
     await expectPurchase(node('buyer-fetch/buy.mjs', [sellerUrl], settings), address);
   });
 
+  it('the seller of the README sells as it is printed there', async () => {
+    const [, text = ''] =
+      /```js\n([^]*?)```/.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? [];
+    const port = await freePort();
+    // Below the packages, so that it finds them.
+    const folder = mkdtempSync(join(ROOT, 'node_modules', '.cache', 'readme-'));
+    const state = join(folder, 'state.json');
+    writeFileSync(state, JSON.stringify({ usd: world.usd }));
+    const here: Readonly<Record<string, string>> = {
+      'eip155:31337': NETWORK,
+      '.sandbox/state.json': state,
+      'http://127.0.0.1:4022': service.url,
+      '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC': payTo,
+      'listen(4031': `listen(${port}`,
+    };
+    const file = join(folder, 'seller.mjs');
+    let own = text;
+    for (const [printed, value] of Object.entries(here)) {
+      expect(own).toContain(printed);
+      own = own.replaceAll(printed, value);
+    }
+    writeFileSync(file, own);
+    const started = await startProgram(process.execPath, [file], (output) =>
+      output.includes('selling at'),
+    );
+    try {
+      const { key, address } = await newBuyer();
+      const settings = { BUYER_KEY: key, NETWORK, ASSET: world.usd };
+      const url = `http://127.0.0.1:${port}/report`;
+      await expectPurchase(node('buyer-fetch/buy.mjs', [url], settings), address);
+    } finally {
+      await started.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   it('buyer-fetch pays with no token it was not given', async () => {
     const { key, address } = await newBuyer();
     const settings = { BUYER_KEY: key, NETWORK, ASSET: world.coin };

@@ -10,7 +10,7 @@ import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/
 import { GENERATIONS, STDIO } from './mcp-agents.js';
 import { WalletWorld } from './wallet-world.js';
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/wallet.md', import.meta.url), 'utf8');
 const INFO = { name: 'test', version: '1' };
 
 /** What a client is configured with, whatever its names for it are. */
@@ -24,7 +24,7 @@ interface Configured {
 
 /** The snippet below the line that names a file. */
 function snippet(file: string): string {
-  const [, text = ''] = README.split(`\`${file}\``)[1]?.match(/```\w+\n([\s\S]*?)```/) ?? [];
+  const [, text = ''] = PAGE.split(`\`${file}\``)[1]?.match(/```\w+\n([\s\S]*?)```/) ?? [];
   return text;
 }
 
@@ -49,11 +49,11 @@ function fromToml(file: string): Configured {
 
 function fromCommand(): Configured {
   const line = /`claude mcp add --transport http x402-wallet (\S+) --header "(\w+): ([^"]+)"`/;
-  const [, url = '', name = '', value = ''] = line.exec(README) ?? [];
+  const [, url = '', name = '', value = ''] = line.exec(PAGE) ?? [];
   return { url, headers: { [name]: value } };
 }
 
-describe('what the README says to put into a client', () => {
+describe('what docs/wallet.md says to put into a client', () => {
   let wallets: WalletWorld;
   let agent: string;
   let tokenFile: string;
