@@ -1,15 +1,12 @@
 import { createServer, type Server } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   growthWhile,
   startBombServer,
 } from '../../../../test/builders/platform/fetch/gzip-bomb.js';
-import { delay } from '../../concurrency/timing.js';
 import { Secret } from '../../config/secret.js';
 import { RpcEndpoint } from './rpc-endpoint.js';
 import type { RpcOutcome } from './rpc-outcome.js';
-
-const HANGING: ReadonlySet<string> = new Set(['eth_sendRawTransaction', 'eth_hang']);
 
 describe('RpcEndpoint', () => {
   let server: Server | undefined;
@@ -17,8 +14,8 @@ describe('RpcEndpoint', () => {
     server?.close();
   });
 
-  /** Answers every call with its own method, but requests with one that hangs; the chain is 56. */
-  function start(arrived: string[] = []): Promise<string> {
+  /** Answers every call with its own method; the chain is 56. */
+  function start(): Promise<string> {
     const answer = ({ id, method }: { id: number; method: string }): object => ({
       jsonrpc: '2.0',
       id,
@@ -29,8 +26,6 @@ describe('RpcEndpoint', () => {
       request.on('data', (part: Buffer) => (text += part.toString()));
       request.on('end', () => {
         const calls = JSON.parse(text) as { id: number; method: string }[];
-        arrived.push(...calls.map(({ method }) => method));
-        if (calls.some(({ method }) => HANGING.has(method))) return;
         response.end(JSON.stringify(calls.map(answer)));
       });
     });
@@ -68,63 +63,6 @@ describe('RpcEndpoint', () => {
     await endpoint.close();
     bombs.close();
     expect(growth).toBeLessThan(200 * 1024 * 1024);
-  });
-
-  describe('beside requests that have no answer', () => {
-    const waited = async (asking: Promise<RpcOutcome>): Promise<[RpcOutcome, number]> => {
-      const startedAt = performance.now();
-      return [await asking, performance.now() - startedAt];
-    };
-    let endpoint: RpcEndpoint;
-    let arrived: string[];
-    beforeEach(async () => {
-      arrived = [];
-      endpoint = new RpcEndpoint('56-0', 56, new Secret(await start(arrived)), () => undefined);
-    });
-    afterEach(async () => {
-      server?.closeAllConnections();
-      await endpoint.close();
-    });
-
-    it('calls are answered while transactions are not taken', async () => {
-      for (let sent = 0; sent < 12; sent += 1) {
-        void endpoint.request('eth_sendRawTransaction', ['0x01'], 5000);
-        await delay(2);
-      }
-      const [answer, ms] = await waited(endpoint.request('eth_blockNumber', [], 400));
-      expect(answer).toEqual({ kind: 'result', value: 'eth_blockNumber' });
-      expect(ms).toBeLessThan(400);
-    });
-
-    it('a call waits no longer than its own time, whatever it travels with', async () => {
-      void endpoint.request('eth_hang', [], 5000);
-      const [answer, ms] = await waited(endpoint.request('eth_blockNumber', [], 200));
-      expect(answer).toEqual({ kind: 'silent', cause: 'timeout' });
-      expect(ms).toBeLessThan(2000);
-    });
-
-    it('a call that finds no turn in its time is given up unsent', async () => {
-      for (let sent = 0; sent < 4; sent += 1) {
-        void endpoint.request('eth_hang', [], 900);
-        await delay(2);
-      }
-      const [answer, ms] = await waited(endpoint.request('eth_blockNumber', [], 200));
-      expect(answer).toEqual({ kind: 'silent', cause: 'timeout' });
-      expect(ms).toBeLessThan(800);
-      await delay(900);
-      expect(arrived).not.toContain('eth_blockNumber');
-    });
-
-    it('the call with the least time left is sent first', async () => {
-      for (let sent = 0; sent < 4; sent += 1) {
-        void endpoint.request('eth_hang', [], 300);
-        await delay(2);
-      }
-      const all = Array.from({ length: 120 }, () => endpoint.request('eth_call', [], 2000));
-      const urgent = endpoint.request('eth_blockNumber', [], 1500);
-      await Promise.all([...all, urgent]);
-      expect(arrived.indexOf('eth_blockNumber')).toBeLessThan(arrived.lastIndexOf('eth_call') - 50);
-    });
   });
 
   describe('calls of code that is kept apart', () => {

@@ -18,9 +18,6 @@ const BATCH_MAX_CALLS = 50;
  * busier the endpoint, the larger the batches. A lone call never waits.
  */
 const FLIGHTS_MAX = 4;
-/** Nodes may think about a transaction for seconds: those have requests of their own. */
-const SEND_FLIGHTS_MAX = 4;
-const SEND_METHOD = 'eth_sendRawTransaction';
 /** Without JSON-RPC batches each call is a request of its own. */
 const FLIGHTS_MAX_WITHOUT_BATCHES = 24;
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
@@ -33,22 +30,9 @@ const NEW_CODE_BATCH_MAX = 4;
 const NEW_CODE = { flightsMax: 4, gasPerSecond: 12_000_000 } as const;
 const MARKED_CODE = { flightsMax: 2, gasPerSecond: 3_000_000 } as const;
 
-/** A call with its own time, which begins when it is made. */
-interface TimedCall extends QueuedCall {
-  readonly deadline: number;
-}
-
-/** Calls that travel together. */
-interface Line {
-  queue: TimedCall[];
-  flights: number;
-  readonly flightsMax: number;
-}
-
 /**
  * One JSON-RPC endpoint over HTTP. Calls made in the same turn of the event loop, and calls made while
- * earlier ones are under way, travel together, those with the least time left first. A call is given up when its own time
- * is over, sent or not. Never throws: what came of a call is a value.
+ * earlier ones are under way, travel together. Never throws: what came of a call is a value.
  *
  * An address can come to lead to another chain at any time, and there every answer is plausible and
  * wrong. So each batch asks for the chain id too, and one that shows another chain counts as no answer.
@@ -58,12 +42,11 @@ export class RpcEndpoint implements RpcCaller {
   readonly #pool: Pool;
   readonly #path: string;
   readonly #headers: Record<string, string>;
-  readonly #reads: Line = { queue: [], flights: 0, flightsMax: FLIGHTS_MAX };
-  readonly #sends: Line = { queue: [], flights: 0, flightsMax: SEND_FLIGHTS_MAX };
+  readonly #queue: QueuedCall[] = [];
   readonly #apart: Readonly<Record<KeptApart['kind'], ApartQueue>>;
+  #flights = 0;
   readonly #turnEnd = new TurnEnd(() => {
-    this.#flush(this.#reads);
-    this.#flush(this.#sends);
+    this.#flush();
   });
   #acceptsBatches = true;
 
@@ -80,7 +63,7 @@ export class RpcEndpoint implements RpcCaller {
   ) {
     const { origin, pathname, search, username, password } = new URL(url.reveal());
     this.#pool = new Pool(origin, {
-      connections: FLIGHTS_MAX_WITHOUT_BATCHES + SEND_FLIGHTS_MAX,
+      connections: FLIGHTS_MAX_WITHOUT_BATCHES,
       keepAliveTimeout: 30_000,
       connect: { timeout: 3000 },
       maxResponseSize: BODY_MAX_BYTES,
@@ -117,27 +100,12 @@ export class RpcEndpoint implements RpcCaller {
     apart?: KeptApart,
   ): Promise<RpcOutcome> {
     return new Promise((resolve) => {
+      const call = { method, params, timeoutMs, resolve };
       if (apart !== undefined) {
-        this.#apart[apart.kind].add({ method, params, timeoutMs, resolve }, apart);
+        this.#apart[apart.kind].add(call, apart);
         return;
       }
-      const line = method === SEND_METHOD ? this.#sends : this.#reads;
-      const timer = setTimeout(() => {
-        line.queue = line.queue.filter((one) => one !== call);
-        resolve(silent('timeout'));
-      }, timeoutMs);
-      timer.unref();
-      const call: TimedCall = {
-        method,
-        params,
-        timeoutMs,
-        deadline: performance.now() + timeoutMs,
-        resolve: (outcome) => {
-          clearTimeout(timer);
-          resolve(outcome);
-        },
-      };
-      line.queue.push(call);
+      this.#queue.push(call);
       this.#turnEnd.schedule();
     });
   }
@@ -148,18 +116,16 @@ export class RpcEndpoint implements RpcCaller {
     await this.#pool.destroy();
   }
 
-  #flush(line: Line): void {
-    const most = this.#acceptsBatches ? BATCH_MAX_CALLS : 1;
-    if (line.queue.length > most) line.queue.sort((a, b) => a.deadline - b.deadline);
-    while (line.queue.length > 0 && line.flights < this.#flightsMaxOf(line)) {
-      const calls = line.queue.splice(0, most);
-      line.flights += 1;
+  #flush(): void {
+    while (this.#queue.length > 0 && this.#flights < this.#flightsMax) {
+      const calls = this.#queue.splice(0, this.#acceptsBatches ? BATCH_MAX_CALLS : 1);
+      this.#flights += 1;
       const land = (): void => {
-        line.flights -= 1;
-        this.#flush(line);
+        this.#flights -= 1;
+        this.#flush();
       };
       // Whatever happens on the way, the place is free again and nobody waits for ever.
-      this.#fly(line, calls)
+      this.#fly(calls)
         .catch(() => {
           for (const call of calls) call.resolve(silent('malformed'));
         })
@@ -168,17 +134,14 @@ export class RpcEndpoint implements RpcCaller {
     }
   }
 
-  #flightsMaxOf(line: Line): number {
-    const isAlone = line === this.#reads && !this.#acceptsBatches;
-    return isAlone ? FLIGHTS_MAX_WITHOUT_BATCHES : line.flightsMax;
+  get #flightsMax(): number {
+    return this.#acceptsBatches ? FLIGHTS_MAX : FLIGHTS_MAX_WITHOUT_BATCHES;
   }
 
-  async #fly(line: Line, calls: readonly TimedCall[]): Promise<void> {
-    const left = Math.max(...calls.map(({ deadline }) => deadline)) - performance.now();
-    const outcomes = await this.#exchange(calls, Math.max(1, left));
+  async #fly(calls: readonly QueuedCall[]): Promise<void> {
+    const outcomes = await this.#exchange(calls);
     if (outcomes === 'batch_refused') {
-      const now = performance.now();
-      line.queue.unshift(...calls.filter(({ deadline }) => deadline > now));
+      this.#queue.unshift(...calls);
       return;
     }
     calls.forEach((call, index) => {
@@ -187,12 +150,9 @@ export class RpcEndpoint implements RpcCaller {
   }
 
   /** One HTTP request for some calls. */
-  async #exchange(
-    calls: readonly QueuedCall[],
-    timeoutMs = Math.max(...calls.map((call) => call.timeoutMs)),
-  ): Promise<readonly RpcOutcome[] | 'batch_refused'> {
+  async #exchange(calls: readonly QueuedCall[]): Promise<readonly RpcOutcome[] | 'batch_refused'> {
     const startedAt = performance.now();
-    const answer = await this.#post(calls, timeoutMs);
+    const answer = await this.#post(calls);
     if (answer === 'batch_refused') {
       this.#acceptsBatches = false;
       return answer;
@@ -225,7 +185,8 @@ export class RpcEndpoint implements RpcCaller {
     );
   }
 
-  async #post(calls: readonly QueuedCall[], timeoutMs: number): Promise<Answer | 'batch_refused'> {
+  async #post(calls: readonly QueuedCall[]): Promise<Answer | 'batch_refused'> {
+    const timeoutMs = Math.max(...calls.map((call) => call.timeoutMs));
     const asked = this.#acceptsBatches ? [...calls, CHAIN_ID_CALL] : calls;
     const requests = asked.map(({ method, params }, id) => ({
       jsonrpc: '2.0',
@@ -240,7 +201,7 @@ export class RpcEndpoint implements RpcCaller {
         path: this.#path,
         headers: this.#headers,
         body: JSON.stringify(isBatch ? requests : requests[0]),
-        signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
+        signal: AbortSignal.timeout(timeoutMs),
       });
       const parsed = parseJson(await body.text());
       if (statusCode === 429) return { silence: 'rate_limited' };
