@@ -8,7 +8,8 @@
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
 -- ARGV[10] `1` for a payment that needs no transaction, else empty,
 -- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
--- Returns {'claimed', queued} | {'known'} | {'told_to_another'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
+-- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that was told of it before the ledger lost it
+-- | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
 -- | {'had_its_place'}.
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
 local queued = redis.call('ZCARD', prefix .. 'queued')
@@ -21,10 +22,14 @@ if index[3] then
   local last = redis.call('HMGET', record_key(index[3]), 'stage', 'paid')
   if last[1] == 'foreign' or last[2] == '1' then return { 'known' } end
 end
-if was_told_to_another(authorization, requester, key) then return { 'told_to_another' } end
-
 local needs_nothing = ARGV[10] ~= ''
 local fields_end = 11 + tonumber(ARGV[11])
+local made, early = 'claimed', table.concat(ARGV, ',', fields_end + 1)
+local told, told_key = told_to_another(authorization, requester, key)
+if told then
+  -- It is collected for the one that was told, of which nobody else can say the payment again.
+  made, requester, key, is_handed_out, early = 'told_to_another', told, told_key, true, ''
+end
 local record = {}
 for i = 12, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
 local totals = redis.call('HMGET', KEYS[4], '_b', '_p', '_s', authorization)
@@ -51,7 +56,7 @@ end
 local at = now()
 local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'none', auth = authorization, asset = record.asset,
   payer = record.payer, pay_to = record.pay_to, deadline = record.deadline, kind = record.kind, amount = record.amount,
-  hashes = '', tx = '', claimed_at = at, early = table.concat(ARGV, ',', fields_end + 1),
+  hashes = '', tx = '', claimed_at = at, early = early,
   totals = totals, is_first = not index[3],
   handed_out = is_handed_out }
 advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
@@ -66,11 +71,11 @@ if needs_nothing then
   local left = math.floor(tonumber(record.deadline) - at / 1000) + MINUTE
   local seconds = math.max(MINUTE, math.min(left, HOUR))
   conclude(r, 'nothing_due', { paid = true }, { tombstone = seconds, retention = seconds })
-  return { 'claimed', queued }
+  return { made, queued }
 end
 redis.call('ZADD', prefix .. 'newest', at, r.id)
 redis.call('ZREMRANGEBYRANK', prefix .. 'newest', 0, -501)
 redis.call('ZADD', KEYS[5], at, r.id)
 redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -51)
 redis.call('EXPIRE', KEYS[5], ARGV[8])
-return { 'claimed', queued }
+return { made, queued }

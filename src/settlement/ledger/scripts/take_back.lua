@@ -8,6 +8,11 @@
 local told = redis.call('GET', KEYS[3])
 if told and string.match(told, '^[^|]*') == ARGV[2] then redis.call('DEL', KEYS[3]) end
 local r = read_sale(KEYS[2])
+if not r then
+  -- The ledger lost the claim, and another one may have been made for its requester since.
+  local sold = redis.call('HGET', index_key(string.match(KEYS[3], '[^:]*$')), 'sold')
+  r = sold and read_sale(record_key(sold))
+end
 if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
 -- That it was handed out once stays known to the history.
 put(r, 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', r.handed_out and '0' or '')

@@ -167,8 +167,7 @@ export class MemorySettlementStore implements SettlementStore {
         return { kind: 'known' };
       const last = this.#settlements.record(index.last);
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
-      if (this.#settlements.isLostToAnother(identity, requester))
-        return { kind: 'told_to_another' };
+      const told = this.#settlements.lostTo(identity, requester);
       const needsNothing = needsNoTransaction(claim.payment);
       const isSponsored = inFlightKindOf(claim.payment) === 'a';
       if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
@@ -180,12 +179,14 @@ export class MemorySettlementStore implements SettlementStore {
       if (line >= most && !needsNothing) return { kind: 'queue_full', queued: line };
       const own = isSponsored ? this.#settlements.sponsored(claim.payment.asset) : 0;
       if (own >= most / 4 && line > own) return { kind: 'queue_full', queued: line };
-      const record = newRecord(id, claim, requester, this.now());
+      const isSoldNow = isHandedOut || told !== undefined;
+      const owner = told === undefined ? requester : { ...told, credentials: [] };
+      const record = newRecord(id, { ...claim, isHandedOut: isSoldNow }, owner, this.now());
       this.#chainIds.add(claim.payment.chainId);
-      this.#settlements.add(record, { ...index, live: id, ...(isHandedOut && { sold: id }) });
-      record.waiters.set(requester.id, this.now());
+      this.#settlements.add(record, { ...index, live: id, ...(isSoldNow && { sold: id }) });
+      record.waiters.set(owner.id, this.now());
       if (needsNothing) this.#settlements.happens(id, 'nothing_due');
-      return { kind: 'claimed', id, queued };
+      return told === undefined ? { kind: 'claimed', id, queued } : { kind: 'told_to_another' };
     });
   }
 
@@ -236,7 +237,7 @@ export class MemorySettlementStore implements SettlementStore {
       }
       if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
       if (this.#settlements.isJustBack(record, this.#awaitedMs)) return answer('not_yet');
-      if (this.#settlements.isLostToAnother(record.identity, requester)) return answer('lost');
+      if (this.#settlements.lostTo(record.identity, requester)) return answer('lost');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
       record.waiters.delete(requester.id);
       return answer('sold');
@@ -246,7 +247,8 @@ export class MemorySettlementStore implements SettlementStore {
   takeBack({ id }: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean> {
     return this.#step(() => {
       this.#settlements.forgetLost(authorizationId, requester);
-      const record = this.#settlements.record(id);
+      const { sold } = this.#settlements.idsOf(authorizationId);
+      const record = this.#settlements.record(id) ?? this.#settlements.record(sold);
       if (record?.soldTo !== requester.id || record.isKept) return false;
       this.#settlements.open(record);
       record.waiters.delete(requester.id);
@@ -310,7 +312,7 @@ export class MemorySettlementStore implements SettlementStore {
       if (known === undefined) {
         const { epochAt } = this.#settlements;
         if (epochAt > 0 && this.now() - epochAt < this.#awaitedMs) return { kind: 'not_yet' };
-        if (this.#settlements.isLostToAnother(identity, requester)) return { kind: 'known' };
+        if (this.#settlements.lostTo(identity, requester)) return { kind: 'known' };
       }
       const claim = { identity, payment: undefined, isHandedOut: false, settledAmount };
       const record = known ?? newRecord(id, claim, requester, this.now());

@@ -206,10 +206,11 @@ export class MemorySettlements {
     if (this.#lostSales.get(authorizationId)?.id === id) this.#lostSales.delete(authorizationId);
   }
 
-  /** Whether another was told of success of a claim that the ledger lost. */
-  isLostToAnother({ authorizationId }: PaymentIdentity, { id, keyTag }: Requester): boolean {
+  /** The other requester that was told of a claim that the ledger lost. */
+  lostTo({ authorizationId }: PaymentIdentity, { id, keyTag }: Requester): Requester | undefined {
     const told = this.#lostSales.get(authorizationId);
-    return told !== undefined && told.id !== id && (keyTag === '' || told.keyTag !== keyTag);
+    const isOwn = told?.id === id || (keyTag !== '' && told?.keyTag === keyTag);
+    return isOwn ? undefined : told;
   }
 
   /** As `restateWithdrawal` of the port. */

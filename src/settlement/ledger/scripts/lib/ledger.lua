@@ -571,10 +571,10 @@ local function is_sold_to(r, requester, key)
   return r.sale == 'sold' and (r.sold_to == requester or (key ~= '' and r.sold_key == key))
 end
 
--- Whether the ledger lost a claim of an authorization of which another requester was told success, or had a 202.
-local function was_told_to_another(authorization, requester, key)
+-- The other requester, with its key tag, that was told success or had a 202 of a claim that the ledger lost; else nil.
+local function told_to_another(authorization, requester, key)
   local told, told_key = string.match(redis.call('GET', prefix .. 't:' .. authorization) or '', '^([^|]*)|(.*)$')
-  return told and told ~= requester and (told_key == '' or told_key ~= key)
+  if told and told ~= requester and (told_key == '' or told_key ~= key) then return told, told_key end
 end
 
 -- Whether it has ended, unpaid, and nobody was told of success.
