@@ -37,6 +37,25 @@ describe('sales that a ledger which went back has forgotten', () => {
     expect(waits).toBeLessThanOrEqual(30);
   });
 
+  it('are not said again once they were taken back, also while the ledger is being told', async () => {
+    const said: string[] = [];
+    const sales: RecentAnswers<MadeSale> = new RecentAnswers<MadeSale>(
+      ({ ref: { id } }) => {
+        said.push(id);
+        return Promise.resolve(false);
+      },
+      () => undefined,
+      () => 0,
+      () => {
+        sales.takenBack('lost');
+        return Promise.resolve();
+      },
+    );
+    sales.note(aSale('lost'));
+    await sales.restate(56);
+    expect(said).toEqual(['lost']);
+  });
+
   it('are said again after an outage of any length, and forgotten two minutes after the ledger showed itself', async () => {
     let now = 0;
     const said: string[] = [];
