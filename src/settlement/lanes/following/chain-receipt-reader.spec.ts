@@ -112,6 +112,9 @@ describe('ChainReceiptReader', () => {
     expect(await replaced()).toEqual([0, 0]);
     liar.lie = lie;
     expect(await replaced()).toEqual([0, 1]);
+    // A witness that lacks the block has no word.
+    witness.lie = (method) => (method === 'eth_getBlockByNumber' ? result(null) : undefined);
+    expect(await replaced()).toEqual([0, 1]);
     witness.lie = lie;
     expect(await replaced()).toEqual([1, 0]);
   });

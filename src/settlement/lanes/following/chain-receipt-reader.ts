@@ -154,8 +154,12 @@ export class ChainReceiptReader implements ReceiptReader {
       key: String(isGone),
       subject: String(isGone),
     });
-    const read = async (witness: ChainView): Promise<Claim<boolean>> =>
-      claim((await witness.block(block.number))?.hash !== block.hash);
+    const read = async (witness: ChainView): Promise<Claim<boolean>> => {
+      const seen = await witness.block(block.number);
+      // One that lacks the block cannot say that another one is in its place.
+      if (seen === undefined) throw new ChainUnavailableError(witness.chainId, 'replaced block');
+      return claim(seen.hash !== block.hash);
+    };
     const known = { view, claim: claim(true) };
     return this.#agreed('replaced block', 'blocks', read, known);
   }
