@@ -129,6 +129,20 @@ describe('LaneHolder', () => {
     expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
   });
 
+  it('has stopped for all that ask once its lanes are handed over', async () => {
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    runner.stop = () => undefined;
+    const ended: string[] = [];
+    const first = leases.stop().then(() => ended.push('first'));
+    const second = leases.stop().then(() => ended.push('second'));
+    await turns();
+    expect(ended).toEqual([]);
+    runner.end();
+    await Promise.all([first, second]);
+    expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
+  });
+
   it('stops a lane whose lease it could not keep', async () => {
     const leases = aProcess('p1');
     await leases.acquireFree();

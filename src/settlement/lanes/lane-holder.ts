@@ -29,7 +29,8 @@ const RESYNC_IS_LONG_MS = 30_000;
 export class LaneHolder {
   #timers: NodeJS.Timeout[] = [];
   #stopListening: () => void = () => undefined;
-  #isStopping = false;
+  /** Whoever asks again waits for the same end. */
+  #stopping: Promise<void> | undefined;
   #isAcquiring = false;
   #isAdopting = false;
   /** Among how many processes the lanes held here were last shared out. */
@@ -65,9 +66,12 @@ export class LaneHolder {
   }
 
   /** Stops taking work, lets what is being signed be sent, and gives the lanes to the others. */
-  async stop(): Promise<void> {
-    if (this.#isStopping) return;
-    this.#isStopping = true;
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#stopListening();
     for (const { runner } of this.#slots) runner.stop();
@@ -94,7 +98,7 @@ export class LaneHolder {
   // ---------------------------------------------------------------- taking
 
   async acquireFree(): Promise<void> {
-    if (this.#isAcquiring || this.#isStopping) return;
+    if (this.#isAcquiring || this.#stopping !== undefined) return;
     this.#isAcquiring = true;
     try {
       for (const worker of this.options.workers) {
@@ -113,7 +117,7 @@ export class LaneHolder {
 
   /** Lanes with transactions on their way whose key was taken out are followed by whoever works here. */
   async adoptOrphans(): Promise<void> {
-    if (this.#isAdopting || this.#isStopping) return;
+    if (this.#isAdopting || this.#stopping !== undefined) return;
     this.#isAdopting = true;
     try {
       for (const worker of this.options.workers) await this.#adoptOrphansOf(worker);
@@ -162,7 +166,7 @@ export class LaneHolder {
   async shareOut(): Promise<void> {
     try {
       const workers = Math.max(1, await this.options.countWorkers());
-      if (this.#isStopping) return;
+      if (this.#stopping !== undefined) return;
       const isGrown = workers > this.#sharedAmong;
       this.#sharedAmong = workers;
       if (!isGrown) return;
@@ -183,7 +187,7 @@ export class LaneHolder {
     const held = await leases.acquire(lane, worker.chainId, processId, leaseMs);
     if (held === undefined) return;
     // It was told to stop while it asked: what it got goes to another process at once.
-    if (this.#isStopping) await this.#release(held);
+    if (this.#stopping !== undefined) await this.#release(held);
     else this.#begin(worker, slot, held);
   }
 
@@ -199,7 +203,7 @@ export class LaneHolder {
     } catch (error) {
       this.options.observer.lost(slot.runner.lane, error);
     }
-    if (this.#isStopping) return;
+    if (this.#stopping !== undefined) return;
     // One that only followed has come to its end: the lease is not needed any more.
     if (!slot.runner.hasKey || slot.isHandedOver) await this.#release(slot.held);
     slot.isHandedOver = false;
