@@ -101,8 +101,32 @@ describe('a body', () => {
 
   it('is refused where it is nested deeper than anything is that is sent', async () => {
     const deep: unknown = JSON.parse(`${'['.repeat(8000)}${']'.repeat(8000)}`);
-    await expect(body(order({ deep }))).rejects.toMatchObject({
+    await expect(body(order({ terms: deep }))).rejects.toMatchObject({
       status: 400,
+      message: 'The body is nested too deep, or has too many values.',
+    });
+  });
+
+  it('costs no more than its class has fields, however many names are sent', async () => {
+    let reads = 0;
+    const counted = (of: Record<string, unknown>): object =>
+      new Proxy(of, {
+        get: (target, name) => {
+          reads += 1;
+          return Reflect.get(target, name) as unknown;
+        },
+      });
+    const many = Object.fromEntries(Array.from({ length: 19_000 }, (_, at) => [String(at), 1]));
+    await expect(body(counted({ ...many, ...order() }))).rejects.toMatchObject({
+      message: 'a field is not known here.',
+    });
+    expect(reads).toBeLessThan(19_100);
+    const query = await pipe.transform(
+      { ...many, limit: '2' },
+      { type: 'query', metatype: TolerantDto },
+    );
+    expect({ ...(query as object) }).toEqual({ limit: 2 });
+    await expect(body(order({ payees: many }))).rejects.toMatchObject({
       message: 'The body is nested too deep, or has too many values.',
     });
   });
