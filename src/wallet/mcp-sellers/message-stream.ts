@@ -58,8 +58,9 @@ async function* events(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
     if (text === '') continue;
     const rest = isAfterReturn && text.startsWith('\n') ? text.slice(1) : text;
     isAfterReturn = text.endsWith('\r');
-    // The parser waits for the LF of a CR, which may be in a chunk that never comes.
-    parser.feed(isAfterReturn ? `${rest}\n` : rest);
+    // One kind of end of a line: the parser waits for the LF of a CR, which may be in a chunk that never comes, and looks
+    // for each kind through all of a chunk at each line.
+    parser.feed(rest.replaceAll(/\r\n?/g, '\n'));
     yield* found;
     found = [];
   }
