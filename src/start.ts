@@ -22,6 +22,10 @@ export async function start(shutdown: ShutdownSignal): Promise<void> {
     });
     app.useLogger(app.get(Logger));
     app.flushLogs();
+    if (config.withoutEffect.length > 0) {
+      const names = config.withoutEffect.join(', ');
+      app.get(Logger).warn(`No effect: ${names}; NETWORKS does not name their chains`);
+    }
     await configureApp(app, config);
     shutdown.handleWith(() => app.get(ShutdownOrder).run(() => app.close()));
     await app.listen(config.port, config.host);

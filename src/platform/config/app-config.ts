@@ -41,7 +41,7 @@ import {
 } from './settings.js';
 import { signerKeySetting } from './signer-settings.js';
 import { TRACES_SETTINGS, type TracesConfig, tracesConfigOf } from './traces-settings.js';
-import { type KnownNames, unknownSettings } from './unknown-settings.js';
+import { type KnownNames, settingsWithoutEffect, unknownSettings } from './unknown-settings.js';
 import {
   ownWalletUrl,
   readWallet,
@@ -153,6 +153,7 @@ interface Parts {
   readonly wallet: WalletConfig | undefined;
   readonly redis: RedisUrls;
   readonly chainIds: readonly number[];
+  readonly withoutEffect: readonly string[];
 }
 
 export class AppConfig {
@@ -194,6 +195,8 @@ export class AppConfig {
   readonly receipts: ReceiptConfig | undefined;
   /** `undefined` when they are off. */
   readonly traces: TracesConfig | undefined;
+  /** Names of settings for chains that `NETWORKS` does not name. */
+  readonly withoutEffect: readonly string[];
 
   private constructor(settings: z.infer<typeof Settings>, parts: Parts) {
     const { networks, wallet, redis } = parts;
@@ -230,6 +233,7 @@ export class AppConfig {
     this.hub = hubConfigOf(settings);
     this.receipts = receiptConfigOf(settings);
     this.traces = tracesConfigOf(settings);
+    this.withoutEffect = parts.withoutEffect;
   }
 
   hasRole(role: Role): boolean {
@@ -292,7 +296,8 @@ export class AppConfig {
     problems.push(...opsProblems(given), ...historyProblems(given, roles));
     if (settings.success) problems.push(...receiptProblems(settings.data, networks));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
-    return new AppConfig(settings.data, { networks, wallet, redis, chainIds });
+    const withoutEffect = settingsWithoutEffect(names, KNOWN_NAMES, namedChains);
+    return new AppConfig(settings.data, { networks, wallet, redis, chainIds, withoutEffect });
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { unknownSettings } from './unknown-settings.js';
+import { settingsWithoutEffect, unknownSettings } from './unknown-settings.js';
 
 const KNOWN = {
   plain: new Set(['PORT', 'ROLES', 'SETTLE_WAIT_MS', 'SIGNER_KEYS', 'HUB_MODE', 'API_KEYS_FILE']),
@@ -12,7 +12,6 @@ const problemsOf = (...names: string[]): string[] => unknownSettings(names, KNOW
 describe('settings that are none', () => {
   it.each([
     ['GAS_BUDGET_DAILY', 'is set for each chain; set GAS_BUDGET_DAILY_56'],
-    ['MAX_GAS_PRICE_GWEI_31338', 'chain 31338 is not in NETWORKS (eip155:31338)'],
     ['RPC_URLS_FILE', 'is set for each chain; set RPC_URLS_56_FILE'],
     ['SETTLE_WAIT_MS_56', 'is not set for a chain; set SETTLE_WAIT_MS'],
     ['SIGNER_KEY', 'is not a setting; did you mean SIGNER_KEYS?'],
@@ -24,6 +23,12 @@ describe('settings that are none', () => {
     ['HUB_MODE_FILE', 'cannot be given as a file; set HUB_MODE'],
   ])('%s', (name, problem) => {
     expect(problemsOf(name)).toEqual([`${name}: ${problem}`]);
+  });
+
+  it('names settings of chains that are not served, which may stay', () => {
+    const given = ['GAS_BUDGET_DAILY_65', 'RPC_URLS_31338_FILE', 'RPC_URLS_56', 'PORT', 'OTHER_7'];
+    expect(problemsOf(...given)).toEqual([]);
+    expect(settingsWithoutEffect(given, KNOWN, [56, 97])).toEqual(given.slice(0, 2));
   });
 
   it('leaves settings and the names of others alone', () => {

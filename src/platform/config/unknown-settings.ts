@@ -39,7 +39,7 @@ const LONG_NAME = 9;
  * name does not hold.
  *
  * @param given - names of the environment that have a value.
- * @param chainIds - of `NETWORKS`.
+ * @param chainIds - of `NETWORKS`, for an example.
  * @returns one problem for each, with the right name where there is one.
  */
 export function unknownSettings(
@@ -50,6 +50,18 @@ export function unknownSettings(
   return given.flatMap((name) => {
     const problem = problemOf(name, known, chainIds);
     return problem === undefined ? [] : [`${name}: ${problem}`];
+  });
+}
+
+/** Names of settings for chains that `NETWORKS` does not name. They may stay while a network is taken out. */
+export function settingsWithoutEffect(
+  given: readonly string[],
+  { ofChains }: KnownNames,
+  chainIds: readonly number[],
+): string[] {
+  return given.filter((name) => {
+    const { base, chainId } = partsOf(name);
+    return chainId !== undefined && ofChains.has(base) && !chainIds.includes(chainId);
   });
 }
 
@@ -64,10 +76,7 @@ function problemOf(
   if (isKnown && isFile && !known.asFiles.has(base)) {
     return `cannot be given as a file; set ${name.slice(0, -'_FILE'.length)}`;
   }
-  if (isKnown) {
-    const isServed = chainId === undefined || chainIds.includes(chainId);
-    return isServed ? undefined : `chain ${chainId} is not in NETWORKS (eip155:${chainId})`;
-  }
+  if (isKnown) return undefined;
   if (known.ofChains.has(base)) {
     return `is set for each chain; set ${base}_${chainIds[0] ?? 56}${isFile ? '_FILE' : ''}`;
   }
