@@ -122,18 +122,19 @@ export function readUnusable(info: string): string | undefined {
     : undefined;
 }
 
-/** Why a ledger would not be safe in a Redis that is set up so; `undefined` where it is, or where Redis does not say. */
-export function readUnsafe({ warnings }: Pick<RedisSetUp, 'warnings'>): string | undefined {
-  const faults = [
-    ...(warnings.includes('aof_off')
-      ? [
-          'appendonly is off, so a restart loses the ledger (set appendonly yes, appendfsync always)',
-        ]
-      : []),
-    ...(warnings.includes('may_evict')
-      ? ['maxmemory-policy lets it evict keys of the ledger (set noeviction)']
-      : []),
-  ];
+const UNSAFE = {
+  aof_off: 'appendonly is off, so a restart loses it (set appendonly yes, appendfsync always)',
+  may_evict: 'maxmemory-policy lets it evict keys (set noeviction)',
+} as const;
+
+export type UnsafeSetUp = keyof typeof UNSAFE;
+
+/** Which of these a Redis is set up with, in words; `undefined` where it is with none, or where Redis does not say. */
+export function readUnsafe(
+  { warnings }: Pick<RedisSetUp, 'warnings'>,
+  wanted: readonly UnsafeSetUp[],
+): string | undefined {
+  const faults = wanted.filter((one) => warnings.includes(one)).map((one) => UNSAFE[one]);
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 

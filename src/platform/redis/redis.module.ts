@@ -14,7 +14,7 @@ import {
   connectSubscriber,
   isCluster,
 } from './redis-connection.js';
-import { readUnsafe, RedisWatch, setUpOf, unusableRedis } from './redis-watch.js';
+import { readUnsafe, RedisWatch, setUpOf, type UnsafeSetUp, unusableRedis } from './redis-watch.js';
 import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
 
 /** Of the ledger's Redis, commands on one key that belongs to no chain; those of a chain: {@link LedgerConnections}. */
@@ -83,22 +83,27 @@ async function opened<T extends SharedRedis>(
 }
 
 /**
- * A ledger that is lost or evicted breaks what the service promises: the start is refused, unless the operator allows it.
+ * A ledger that is lost or evicted breaks what the service promises; of a wallet, tokens that were ended would be good again
+ * once what ends them is evicted. The start is refused, unless the operator allows it.
  *
  * @throws StartError
  */
 async function checkSafe(
   redis: SharedRedis,
-  { redis: urls, usesLedger }: AppConfig,
+  { redis: urls }: AppConfig,
+  setting: string,
+  unsafe: readonly UnsafeSetUp[],
 ): Promise<void> {
-  if (!usesLedger || urls.mayBeUnsafe) return;
-  const problem = readUnsafe(await whileStarting('REDIS_URL', () => setUpOf(redis)));
+  if (urls.mayBeUnsafe) return;
+  const problem = readUnsafe(await whileStarting(setting, () => setUpOf(redis)), unsafe);
   if (problem === undefined) return;
   redis.disconnect();
   throw new StartError(
-    `REDIS_URL: this Redis may lose the ledger: ${problem}. To start all the same, for a trial, set REDIS_UNSAFE=true`,
+    `${setting}: this Redis may lose what it is given: ${problem}. To start all the same, for a trial, set REDIS_UNSAFE=true`,
   );
 }
+
+const UNSAFE_FOR_LEDGER = ['aof_off', 'may_evict'] as const;
 
 /** One connection that is given, or one for each of these ledgers where they are in a Cluster. */
 async function openedForEach(
@@ -148,16 +153,19 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
   return {
     provide: token,
     inject: [AppConfig, LEDGER_REDIS, PinoLogger],
-    useFactory: (
+    useFactory: async (
       config: AppConfig,
       ledger: SharedRedis,
       logger: PinoLogger,
-    ): SharedRedis | Promise<SharedRedis> => {
+    ): Promise<SharedRedis> => {
+      if (!config.hasRole(role)) return ledger;
       const { redis } = config;
       const isShared = redis[role].reveal() === redis.ledger.reveal();
-      return isShared || !config.hasRole(role)
+      const own = isShared
         ? ledger
-        : opened(connectLedger(redis[role]), redis[role], logger, setting);
+        : await opened(connectLedger(redis[role]), redis[role], logger, setting);
+      if (role === 'wallet') await checkSafe(own, config, setting, ['may_evict']);
+      return own;
     },
   };
 }
@@ -172,7 +180,9 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
         const { ledger } = config.redis;
         const redis = await opened(connectShared(ledger), ledger, logger);
         // Of a Cluster, each chain's own connection is looked at.
-        if (!isCluster(ledger)) await checkSafe(redis, config);
+        if (config.usesLedger && !isCluster(ledger)) {
+          await checkSafe(redis, config, 'REDIS_URL', UNSAFE_FOR_LEDGER);
+        }
         return redis;
       },
     },
@@ -183,7 +193,7 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
         const { ledger } = config.redis;
         return openedForEach(ledger, shared, config, async (tag) => {
           const redis = await opened(connectLedger(ledger, tag), ledger, logger);
-          await checkSafe(redis, config);
+          await checkSafe(redis, config, 'REDIS_URL', UNSAFE_FOR_LEDGER);
           return redis;
         });
       },
