@@ -37,7 +37,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     expect(waits).toBeLessThanOrEqual(30);
   });
 
-  it('are not said again once they were taken back, also while the ledger is being told', async () => {
+  it('are not repeated once they were taken back, also between two tries', async () => {
     const said: string[] = [];
     const sales: RecentAnswers<MadeSale> = new RecentAnswers<MadeSale>(
       ({ ref: { id } }) => {

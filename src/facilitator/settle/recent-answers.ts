@@ -95,7 +95,7 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
     for (let from = 0; from < answers.length && isNewest(); from += TOGETHER) {
       await Promise.all(
         answers.slice(from, from + TOGETHER).map(async (answer) => {
-          // It was taken back meanwhile: said again, it would be kept for a requester that was not told.
+          // Taken back meanwhile: repeated, it would be kept for a requester that had no answer.
           if (!this.#answers.has(answer.ref.id)) return;
           try {
             if (!(await this.say(answer)) && this.#answers.has(answer.ref.id)) {

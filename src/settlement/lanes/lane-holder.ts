@@ -29,7 +29,7 @@ const RESYNC_IS_LONG_MS = 30_000;
 export class LaneHolder {
   #timers: NodeJS.Timeout[] = [];
   #stopListening: () => void = () => undefined;
-  /** Whoever asks again waits for the same end. */
+  /** A second caller waits for the same end. */
   #stopping: Promise<void> | undefined;
   #isAcquiring = false;
   #isAdopting = false;

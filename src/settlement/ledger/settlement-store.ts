@@ -53,7 +53,7 @@ export type ClaimResult =
   | { readonly kind: 'claimed'; readonly id: string; readonly queued: number }
   /**
    * - `known`: the authorization has a live claim, or one that was sold or paid.
-   * - `told_to_another`: the ledger lost a claim of it, of which another requester was told. It is claimed for that requester now.
+   * - `told_to_another`: the ledger lost a claim of it, for which another requester had an answer. It is claimed for that requester now.
    * - `had_its_place`: own transactions of the payer were waited for before, and did not come: see `PLACE_MS`.
    */
   | {

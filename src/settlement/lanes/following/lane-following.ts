@@ -138,11 +138,12 @@ export class LaneFollowing {
     }
     const minedBefore = state.mined.length;
     const { usedNonces, missing, waiting } = await confirmer.look(held, head);
+    // First: the searches behind it may take all the places there are.
+    this.#doubtCount(usedNonces);
     this.#searchMissing(missing, head.finalized);
     this.#searchHidden(waiting, saidUsed, head);
     await this.#pushOn(held, waiting, usedNonces, head);
     outcomes.expire(waiting, head);
-    this.#doubtCount(usedNonces);
     this.#missingPace.note(missing.length > 0, this.options.clock.steady());
     const wasReplaced = state.mined.length < minedBefore;
     this.#lookedAt = wasReplaced ? undefined : head.latest.hash;

@@ -8,7 +8,7 @@
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
 -- ARGV[10] `1` for a payment that needs no transaction, else empty,
 -- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
--- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that was told of it before the ledger lost it
+-- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that had an answer before the ledger lost it
 -- | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
 -- | {'had_its_place'}.
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
@@ -27,7 +27,7 @@ local fields_end = 11 + tonumber(ARGV[11])
 local made, early = 'claimed', table.concat(ARGV, ',', fields_end + 1)
 local told, told_key = told_to_another(authorization, requester, key)
 if told then
-  -- It is collected for the one that was told, of which nobody else can say the payment again.
+  -- Collected for the requester that had the answer: otherwise the payment would be lost.
   made, requester, key, is_handed_out, early = 'told_to_another', told, told_key, true, ''
 end
 local record = {}

@@ -571,7 +571,7 @@ local function is_sold_to(r, requester, key)
   return r.sale == 'sold' and (r.sold_to == requester or (key ~= '' and r.sold_key == key))
 end
 
--- The other requester, with its key tag, that was told success or had a 202 of a claim that the ledger lost; else nil.
+-- The other requester, with its key tag, that had success or a 202 of a claim that the ledger lost; else nil.
 local function told_to_another(authorization, requester, key)
   local told, told_key = string.match(redis.call('GET', prefix .. 't:' .. authorization) or '', '^([^|]*)|(.*)$')
   if told and told ~= requester and (told_key == '' or told_key ~= key) then return told, told_key end
