@@ -36,22 +36,22 @@ const RULES_OF_VALUES: readonly {
   },
   {
     operation: /./,
-    answer: /CAIP-2 name of an EVM chain/,
+    answer: /CAIP-2 name of an EVM chain|must be an asset/,
     because: 'a chain id is below 2^53, and a pattern counts digits',
   },
   {
     operation: /^searchResources/,
-    answer: /query: (has no words|must be text)/,
+    answer: /query:? (has no words|must be text)/,
     because: 'what a word is, and how many signs are read, is said in words',
   },
   {
     operation: /^(discover|search)/,
-    answer: /maxPrice: needs asset/,
+    answer: /maxPrice needs asset/,
     because: 'a parameter that needs another one cannot be said',
   },
   {
     operation: /^(discover|search)/,
-    answer: /network: must be a network/,
+    answer: /network must be a network/,
     because: 'names of V1 are those of a table',
   },
   {
@@ -72,13 +72,18 @@ const RULES_OF_VALUES: readonly {
   },
   {
     operation: /^(create|change)Webhook$/,
-    answer: /"url: /,
+    answer: /"url:? /,
     because: 'which addresses may be told is set by WEBHOOK_ALLOW',
   },
   {
     operation: /^walletSetPolicy$/,
-    answer: /atomic and decimal differ|more than perPayment/,
+    answer: /atomic and decimal differ|more than perPayment|names an asset twice/,
     because: 'how two fields stand to each other cannot be said',
+  },
+  {
+    operation: /^wallet(Approve|Login)$/,
+    answer: /address, message and signature are expected/,
+    because: 'that a signature or an assertion is given is said in words',
   },
   {
     operation: /^findSettlements$/,

@@ -6,7 +6,7 @@ import {
 } from '../../protocol/payment/wire-schemas.js';
 
 const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
-const count = { type: 'integer', minimum: 0 } as const;
+const seconds = { type: 'integer', minimum: 0, maximum: 9_999_999_999 } as const;
 const time = { type: 'string', format: 'date-time' } as const;
 const type = { type: 'string', enum: ['http', 'mcp'] } as const;
 
@@ -31,11 +31,11 @@ export const STATEMENT_SCHEMAS: Readonly<Record<string, JsonObject>> = {
           action: { type: 'string', enum: ['remove', 'correct', 'restore'] },
           payTo: address,
           type,
-          resource: text,
-          call: text,
+          resource: { ...text, maxLength: 2048 },
+          call: { ...text, maxLength: 128 },
           ...WORDS,
-          issuedAt: { ...count, description: 'Unix seconds, at most an hour ago.' },
-          until: { ...count, description: 'Unix seconds; 0 for no end.' },
+          issuedAt: { ...seconds, description: 'Unix seconds, at most an hour ago.' },
+          until: { ...seconds, description: 'Unix seconds; 0 for no end.' },
         },
         ['action', 'payTo', 'type', 'resource', 'call', 'issuedAt'],
       ),

@@ -50,9 +50,13 @@ function isAssetName(text: string): boolean {
   return isCaip2(network) && isEvmAddress(address) && rest.length === 0;
 }
 
+const ASSET_FORM = /^eip155:[1-9][0-9]{0,15}\/0x[0-9a-fA-F]{40}$/;
+
 /** `eip155:56/0x…`, in lower case. */
 export const assetSetting: z.ZodType<string, string> = z
   .string()
+  // Its pattern is in the description of the wallet's rules.
+  .regex(ASSET_FORM, { error: 'must be an asset, such as eip155:56/0x…', abort: true })
   .refine(isAssetName, 'must be an asset, such as eip155:56/0x…')
   .transform((text) => text.toLowerCase());
 
