@@ -49,8 +49,9 @@ describe('a worker whose Redis of the queue does not answer', () => {
     const connections: Redis[] = [];
     const worker = workerOf(silent.url, connections);
     worker.start();
-    await delay(200);
-    expect(connections.map(({ status }) => status)).toContain('ready');
+    while (connections.length === 0 || connections.some(({ status }) => status !== 'ready')) {
+      await delay(10);
+    }
     const ms = await msOfStop(worker);
     expect(ms).toBeGreaterThan(1900);
     expect(ms).toBeLessThan(3000);
