@@ -81,11 +81,6 @@ const RULES_OF_VALUES: readonly {
     because: 'how two fields stand to each other cannot be said',
   },
   {
-    operation: /^wallet(Approve|Login)$/,
-    answer: /address, message and signature are expected/,
-    because: 'that a signature or an assertion is given is said in words',
-  },
-  {
     operation: /^findSettlements$/,
     answer: /Either transaction, or network/,
     because: 'which parameters are given together cannot be said',

@@ -1,6 +1,7 @@
 import { jsonAnswer, type JsonObject, OPEN, schemaRef } from '../../platform/http/openapi.js';
 import {
   ADDRESS_SCHEMA as address,
+  CAIP2_SCHEMA,
   objectSchema,
   TEXT_SCHEMA as text,
 } from '../../protocol/payment/wire-schemas.js';
@@ -25,7 +26,7 @@ const WORDS: JsonObject = {
 export const STATEMENT_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   CatalogueStatement: object(
     {
-      network: { ...text, description: '`eip155:56`' },
+      network: { ...CAIP2_SCHEMA, description: '`eip155:56`' },
       statement: object(
         {
           action: { type: 'string', enum: ['remove', 'correct', 'restore'] },

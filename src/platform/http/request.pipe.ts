@@ -58,6 +58,14 @@ export function IgnoresUnknown(): ClassDecorator {
   };
 }
 
+/** What the OpenAPI schema of a class says until it becomes `anyOf`. */
+export const NEEDS_ONE_OF = 'x-needs-one-of';
+
+/** Says in the OpenAPI schema of a DTO class that one of these fields has to be there; its handler refuses what has none. */
+export function NeedsOneOf(...fields: readonly string[]): ClassDecorator {
+  return ApiExtension(NEEDS_ONE_OF, fields);
+}
+
 /**
  * Validates bodies and queries by the decorators of their DTO classes, and answers 400 with `invalid_request` or
  * `invalid_query`. The message names the fields that are wrong and what they must be, and never a value.

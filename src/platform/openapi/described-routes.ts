@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
-import type { OpenApiPart } from '../http/openapi.js';
-import { IGNORES_UNKNOWN } from '../http/request.pipe.js';
+import type { JsonObject, OpenApiPart } from '../http/openapi.js';
+import { IGNORES_UNKNOWN, NEEDS_ONE_OF } from '../http/request.pipe.js';
 
 type Described = Required<Pick<OpenApiPart, 'paths'>> & {
   readonly components?: Partial<Pick<OpenApiPart, 'schemas'>>;
@@ -16,10 +16,18 @@ export function describedRoutes(app: INestApplication): OpenApiPart {
   );
   // Fields that are undefined are left out.
   const { paths, components } = JSON.parse(JSON.stringify(document)) as Described;
-  // RequestPipe refuses unknown fields of the others.
-  const closed = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
+  const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
     name,
-    IGNORES_UNKNOWN in schema ? schema : { additionalProperties: false, ...schema },
+    asJudged(schema),
   ]);
-  return { tags: [], paths, schemas: Object.fromEntries(closed) as OpenApiPart['schemas'] };
+  return { tags: [], paths, schemas: Object.fromEntries(schemas) as OpenApiPart['schemas'] };
+}
+
+function asJudged({ [NEEDS_ONE_OF]: oneOf, ...schema }: JsonObject): JsonObject {
+  const anyOf = Array.isArray(oneOf)
+    ? { anyOf: oneOf.map((field): JsonObject => ({ required: [field] })) }
+    : {};
+  // RequestPipe refuses unknown fields of all classes but those that say so.
+  const isOpen = IGNORES_UNKNOWN in schema;
+  return { ...(!isOpen && { additionalProperties: false }), ...schema, ...anyOf };
 }

@@ -1,6 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import type { Address } from 'viem';
+import { NeedsOneOf } from '../../../platform/http/request.pipe.js';
 import { IsEvmAddress, IsText } from '../../../platform/http/validators.js';
 import { readAddress } from '../../../protocol/payment/wire-values.js';
 import { SIGNATURE_MAX_BYTES, type SignedMessage } from '../../auth/sign-in.js';
@@ -20,6 +21,7 @@ export class ChallengeDto {
 
 /** A message that an owner has signed: by a key or a contract, or by a passkey. */
 @ApiSchema({ description: 'With `signature`, or with `assertion`.' })
+@NeedsOneOf('signature', 'assertion')
 export class SignedMessageDto implements SignedMessage {
   @IsEvmAddress()
   readonly address!: string;
@@ -49,6 +51,7 @@ export class ApprovalChallengeDto extends ChallengeDto {
 
 /** An owner lets an agent in. */
 @ApiSchema({ description: 'With `signature`, or with `assertion`.' })
+@NeedsOneOf('signature', 'assertion')
 export class ApprovalDto extends SignedMessageDto {
   @IsText({ maxLength: 64 }, { description: 'The user code, as the link names it.' })
   readonly code!: string;
