@@ -547,7 +547,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect(await store.takeBack(ref, authorizationId, second)).toBe(false);
         expect((await claim(second, made)).kind).toBe('told_to_another');
         expect(await store.takeBack(ref, authorizationId, first)).toBe(true);
-        // Right after the start of a ledger nothing is withdrawn: the claim is open then, for whoever waits.
+        // Right after the start of a ledger nothing is withdrawn: the claim is open then, and another requester may have it.
         const other = aRequester();
         const { kind } = await claim(other, made);
         const madeAgain = store.refOf(made.payment, made.identity, second);
