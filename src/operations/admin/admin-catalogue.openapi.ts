@@ -1,14 +1,6 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
 import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
-import {
-  Answers,
-  jsonAnswer,
-  type JsonObject,
-  KEY_ALWAYS,
-  schemaRef,
-} from '../../platform/http/openapi.js';
-import { ADMIN_REFUSALS } from './admin-refusals.openapi.js';
+import { jsonAnswer, type JsonObject, schemaRef } from '../../platform/http/openapi.js';
+import { describedWith } from './admin-refusals.openapi.js';
 
 const text: JsonObject = { type: 'string' };
 const count: JsonObject = { type: 'integer', minimum: 0 };
@@ -106,22 +98,7 @@ const BODY_REFUSALS: Readonly<Record<number, JsonObject>> = {
   }),
 };
 
-const described = (
-  operationId: string,
-  summary: string,
-  answers: Parameters<typeof Answers>[0],
-  description?: string,
-): MethodDecorator =>
-  applyDecorators(
-    ApiOperation({
-      operationId,
-      tags: ['Operators'],
-      summary,
-      ...(description !== undefined && { description }),
-      security: KEY_ALWAYS,
-    }),
-    Answers({ ...answers, ...ADMIN_REFUSALS, 501: NO_CATALOGUE, 503: AWAY }),
-  );
+const described = describedWith({ 501: NO_CATALOGUE, 503: AWAY });
 
 const read = (operationId: string, summary: string, answer: string): MethodDecorator =>
   described(operationId, summary, {

@@ -1,4 +1,6 @@
-import { jsonAnswer, type JsonObject } from '../../platform/http/openapi.js';
+import { applyDecorators } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import { Answers, jsonAnswer, type JsonObject, KEY_ALWAYS } from '../../platform/http/openapi.js';
 
 /** Of who has no key, or none that may. */
 export const ADMIN_REFUSALS: Readonly<Record<number, JsonObject>> = {
@@ -15,3 +17,25 @@ export const ADMIN_REFUSALS: Readonly<Record<number, JsonObject>> = {
 export const NO_REDIS = jsonAnswer('Redis does not answer.', 'Problem', {
   error: 'Redis does not answer; ask again.',
 });
+
+type AnswersOf = Parameters<typeof Answers>[0];
+
+/** Describes routes of operators. @param failures - answers that all of them have, besides those about keys. */
+export function describedWith(failures: AnswersOf) {
+  return (
+    operationId: string,
+    summary: string,
+    answers: AnswersOf,
+    description?: string,
+  ): MethodDecorator =>
+    applyDecorators(
+      ApiOperation({
+        operationId,
+        tags: ['Operators'],
+        summary,
+        ...(description !== undefined && { description }),
+        security: KEY_ALWAYS,
+      }),
+      Answers({ ...answers, ...ADMIN_REFUSALS, ...failures }),
+    );
+}

@@ -1,32 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiOperation, ApiParam } from '@nestjs/swagger';
-import {
-  Answers,
-  jsonAnswer,
-  type JsonObject,
-  KEY_ALWAYS,
-  type OpenApiPart,
-} from '../../platform/http/openapi.js';
+import { ApiParam } from '@nestjs/swagger';
+import { jsonAnswer, type JsonObject, type OpenApiPart } from '../../platform/http/openapi.js';
 import { ADMIN_CATALOGUE_SCHEMAS } from './admin-catalogue.openapi.js';
 import { ADMIN_HISTORY_PATHS, ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
-import { ADMIN_REFUSALS, NO_REDIS } from './admin-refusals.openapi.js';
+import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
 
-const described = (
-  operationId: string,
-  summary: string,
-  answers: Parameters<typeof Answers>[0],
-  description?: string,
-): MethodDecorator =>
-  applyDecorators(
-    ApiOperation({
-      operationId,
-      tags: ['Operators'],
-      summary,
-      ...(description !== undefined && { description }),
-      security: KEY_ALWAYS,
-    }),
-    Answers({ ...answers, ...ADMIN_REFUSALS, 503: NO_REDIS }),
-  );
+const described = describedWith({ 503: NO_REDIS });
 
 /** The description of `GET /admin/api/overview`. */
 export const DescribesOverview = (): MethodDecorator =>
