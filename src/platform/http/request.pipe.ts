@@ -152,7 +152,8 @@ function* problemsOf(
   for (const { property, constraints = {}, children = [], value } of errors) {
     const path = pathOf(parent, property);
     if ('whitelistValidation' in constraints) {
-      yield parent === '' ? UNKNOWN[part] : `${parent}: ${UNKNOWN[part]}`;
+      // Of a nested part: those of the whole were refused before.
+      yield `${parent}: ${UNKNOWN[part]}`;
       continue;
     }
     const [message] = Object.values(constraints);
