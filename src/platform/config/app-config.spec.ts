@@ -22,12 +22,50 @@ function problemsOf(env: Record<string, string>): readonly string[] {
   throw new Error('these settings were taken');
 }
 
+/** As the 2.27 SDK names them in its default assets. */
+const USDC_OF_BASE = {
+  address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  decimals: 6,
+  eip712: { name: 'USD Coin', version: '2' },
+};
+const USDC_OF_BASE_SEPOLIA = {
+  address: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+  decimals: 6,
+  eip712: { name: 'USDC', version: '2' },
+};
+
 describe('AppConfig', () => {
   it('serves BNB Chain and its test network without being told', () => {
     const { networks, port, settleWaitMs } = configOf({});
     expect(networks.map(({ network }) => network)).toEqual(['eip155:56', 'eip155:97']);
     expect(networks.every(({ usesPublicEndpoints }) => usesPublicEndpoints)).toBe(true);
     expect([port, settleWaitMs]).toEqual([4022, 20_000]);
+  });
+
+  it('serves Base where it is named, with USDC and endpoints built in', () => {
+    const { networks, lanes } = configOf({ NETWORKS: 'eip155:8453,eip155:84532' });
+    expect(
+      networks.map(({ network, usesPublicEndpoints, rpcUrls, knownTokens }) => ({
+        network,
+        usesPublicEndpoints,
+        rpcUrls: rpcUrls.map((url) => url.reveal()),
+        knownTokens,
+      })),
+    ).toEqual([
+      {
+        network: 'eip155:8453',
+        usesPublicEndpoints: true,
+        rpcUrls: ['https://mainnet.base.org'],
+        knownTokens: [expect.objectContaining(USDC_OF_BASE)],
+      },
+      {
+        network: 'eip155:84532',
+        usesPublicEndpoints: true,
+        rpcUrls: ['https://sepolia.base.org'],
+        knownTokens: [expect.objectContaining(USDC_OF_BASE_SEPOLIA)],
+      },
+    ]);
+    expect(lanes.batchSafeAssets).toContain(`eip155:8453/${USDC_OF_BASE.address}`);
   });
 
   it('checks sellers where it was told to, and only then', () => {

@@ -7,10 +7,10 @@ import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
  */
 interface BuiltInNetwork {
   readonly chainId: number;
-  /** Public endpoints, for trying out: rate-limited, and those of 56 have no `eth_getLogs`. */
+  /** Public endpoints of the chain's makers, for trying out: rate-limited, and those of 56 have no `eth_getLogs`. */
   readonly publicRpcUrls: readonly string[];
   readonly tokens: readonly BuiltInToken[];
-  /** The least tip that validators take, in wei for a unit of gas. Providers may ask for more. */
+  /** The least tip that validators take or nodes suggest, in wei for a unit of gas. Providers may ask for more. */
   readonly leastTipWei: bigint;
 }
 
@@ -131,6 +131,36 @@ export const BUILT_IN_NETWORKS: readonly BuiltInNetwork[] = [
         address: '0x337610d27c682e347c9cd60bd4b3b107c9d34ddd',
         decimals: 18,
         methods: ['permit2'],
+        isBatchSafe: true,
+      },
+    ],
+  },
+  {
+    chainId: 8453,
+    leastTipWei: 1_000_000n,
+    publicRpcUrls: ['https://mainnet.base.org'],
+    tokens: [
+      {
+        symbol: 'USDC',
+        address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+        decimals: 6,
+        methods: ['eip3009', 'permit2'],
+        eip712: { name: 'USD Coin', version: '2' },
+        isBatchSafe: true,
+      },
+    ],
+  },
+  {
+    chainId: 84_532,
+    leastTipWei: 1_000_000n,
+    publicRpcUrls: ['https://sepolia.base.org'],
+    tokens: [
+      {
+        symbol: 'USDC',
+        address: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+        decimals: 6,
+        methods: ['eip3009', 'permit2'],
+        eip712: { name: 'USDC', version: '2' },
         isBatchSafe: true,
       },
     ],
