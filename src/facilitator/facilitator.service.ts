@@ -228,7 +228,10 @@ export class FacilitatorService {
       const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);
       return refusalOf(reason, request, chainIds, undefined, cause);
     } catch (error) {
-      this.parts.logger.error({ err: error, reason }, 'a refusal could not be explained');
+      this.parts.logger.error(
+        { err: error, reason },
+        'could not work out the explanation of a refusal',
+      );
       const { message, diagnosis } = explain(reason);
       return { message, extensions: { diagnosis } };
     }

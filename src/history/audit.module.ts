@@ -44,7 +44,10 @@ function startedAudit({ config, pools, trail, tables, logger }: AuditParts): Aud
     table: new PostgresAudit(databaseOn(pools.of('archive')).db),
     chainIds: config.ledgerChainIds,
     failed: (error) => {
-      logger.error({ err: error }, 'what operators do is not archived now; it waits in Redis');
+      logger.error(
+        { err: error },
+        'cannot archive the audit log in PostgreSQL; its entries stay in Redis',
+      );
     },
   });
   tables.whenThere(() => {

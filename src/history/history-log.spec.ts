@@ -32,8 +32,8 @@ describe('the archiver in the log', () => {
     log.archived(56, NOTHING);
     expect(lines).toEqual([
       'info: the history is archived in PostgreSQL',
-      'error: settlements are not archived now; they wait in Redis',
-      'error: settlements are not archived now; they wait in Redis',
+      'error: cannot archive settlements in PostgreSQL; they stay in Redis',
+      'error: cannot archive settlements in PostgreSQL; they stay in Redis',
       'info: the history is archived again',
     ]);
   });
@@ -42,8 +42,8 @@ describe('the archiver in the log', () => {
     const { lines, log } = logged();
     log.archived(56, { ...NOTHING, unreadable: 1, gone: 2 });
     expect(lines).toEqual([
-      'error: records that no row can be made of are kept as they are',
-      'warn: records had ended their life before they were archived',
+      'error: some records could not be converted to archive rows and are stored unconverted',
+      'warn: records expired in Redis before they were archived',
     ]);
   });
 });

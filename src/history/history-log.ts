@@ -15,22 +15,25 @@ export function historyLog(logger: PinoLogger): HistoryObserver {
       if (unreadable > 0) {
         logger.error(
           { chainId, unreadable },
-          'records that no row can be made of are kept as they are',
+          'some records could not be converted to archive rows and are stored unconverted',
         );
       }
       if (gone > 0)
-        logger.warn({ chainId, gone }, 'records had ended their life before they were archived');
+        logger.warn({ chainId, gone }, 'records expired in Redis before they were archived');
       logger.debug({ chainId, written, expired }, 'settlements archived');
     },
     failed: (trouble, error) => {
       const what = trouble ?? 'fault';
       if (told === what) return;
       told = what;
-      logger.error({ trouble, err: error }, 'settlements are not archived now; they wait in Redis');
+      logger.error(
+        { trouble, err: error },
+        'cannot archive settlements in PostgreSQL; they stay in Redis',
+      );
     },
     left: (chainId, { left, unarchived }) => {
       if (left + unarchived === 0) return;
-      logger.debug({ chainId, left, unarchived }, 'settlements left Redis');
+      logger.debug({ chainId, left, unarchived }, 'archived settlements were removed from Redis');
     },
     // Each has a line of its own.
     judgedLost: () => undefined,

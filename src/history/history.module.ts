@@ -154,7 +154,9 @@ export class HistoryModule implements OnModuleInit, OnModuleDestroy {
   onModuleInit(): void {
     const { health } = this;
     if (health === undefined) {
-      this.logger.info('DATABASE_URL is not set: settlements have no history outside Redis');
+      this.logger.info(
+        'DATABASE_URL is not set: settlements are kept in Redis only, without a history',
+      );
     }
     this.indicators.add({
       name: 'history',
@@ -183,7 +185,7 @@ function startedArchiver(parts: ArchiverParts): Archiver {
   const { migrates, months, hotMs } = config.history;
   const database = databaseOn(pools.of('archive'));
   const observer = fanOut([historyLog(logger), parts.observer], (method, error) => {
-    logger.error({ method, err: error }, 'an observer of the history failed');
+    logger.error({ method, err: error }, 'a history event handler failed');
   });
   const archiver = new Archiver({
     outbox,

@@ -111,7 +111,7 @@ function started({
       });
     },
     observer: fanOut([lostLog(logger), counted], (method, error) => {
-      logger.error({ method, err: error }, 'an observer of lost settlements failed');
+      logger.error({ method, err: error }, 'a lost-settlement event handler failed');
     }),
   });
   tables.whenThere(() => {

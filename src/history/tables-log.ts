@@ -12,13 +12,13 @@ export function tablesLog(logger: PinoLogger): TablesObserver {
       );
     },
     found: () => {
-      logger.info('PostgreSQL has its tables now');
+      logger.info('the PostgreSQL tables are ready');
     },
     failed: (error) => {
       const known = error instanceof ArchiveError ? error : undefined;
       logger.warn(
         { trouble: known?.trouble, code: known?.sqlState },
-        'PostgreSQL cannot be asked for its tables now; it is asked again',
+        'cannot reach PostgreSQL to check its tables; retrying',
       );
     },
   };

@@ -6,14 +6,18 @@ import type { OpeningLog } from './storage/storage-opening.js';
 export function storageLog(logger: PinoLogger): FsStorageLog {
   return {
     writing: (tornBytes) => {
-      if (tornBytes > 0) logger.warn({ tornBytes }, 'a torn line of the hub journal was cut off');
-      logger.info('this process writes the hub storage');
+      if (tornBytes > 0)
+        logger.warn(
+          { tornBytes },
+          'the hub journal ended in an incomplete line, which was cut off',
+        );
+      logger.info('this process holds the hub storage for writing');
     },
     waiting: () => {
-      logger.info('another process writes the hub storage; uploads wait for it to end');
+      logger.info('another process holds the hub storage for writing; uploads wait for it');
     },
     failed: (error) => {
-      logger.error({ err: error }, 'the hub storage cannot be written yet');
+      logger.error({ err: error }, 'the hub storage cannot be opened for writing yet');
     },
   };
 }
@@ -35,13 +39,13 @@ export function openingLog(logger: PinoLogger): OpeningLog {
 export function indexLog(logger: PinoLogger): IndexLog {
   return {
     missing: (why) => {
-      logger.warn({ why }, 'the hub index cannot be used; it is being mended');
+      logger.warn({ why }, 'the hub index is unusable and is being rebuilt');
     },
     mended: ({ how, entries }) => {
       logger.info({ how, entries }, 'the hub index is up to date');
     },
     failed: (error) => {
-      logger.error({ err: error }, 'the hub index could not be mended yet');
+      logger.error({ err: error }, 'the hub index could not be rebuilt yet; it will be retried');
     },
   };
 }

@@ -247,7 +247,10 @@ export class HubService {
       return first.done === true ? undefined : first.value;
     } catch (error) {
       if (!(error instanceof DamagedObjectError)) throw error;
-      this.logger.error({ err: error }, 'a member of a conversation is left out');
+      this.logger.error(
+        { err: error },
+        'could not read a file of a conversation; the answer leaves it out',
+      );
       return undefined;
     }
   }

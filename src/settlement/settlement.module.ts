@@ -81,10 +81,13 @@ export class SettlementModule {
 function queueLog(logger: PinoLogger, chainId: number): QueueLog {
   return {
     troubled: (error) => {
-      logger.warn({ chainId, err: error }, 'jobs are not taken: settlements wait for the sweep');
+      logger.warn(
+        { chainId, err: error },
+        'the worker cannot take jobs from the queue; the sweep will pick settlements up',
+      );
     },
     recovered: () => {
-      logger.info({ chainId }, 'jobs are taken again');
+      logger.info({ chainId }, 'the worker takes jobs from the queue again');
     },
   };
 }

@@ -43,7 +43,7 @@ import {
       useFactory:
         (logger: PinoLogger): UpkeepFailed =>
         (err) => {
-          logger.warn({ err }, 'upkeep of the wallet could not be done; it is tried again');
+          logger.warn({ err }, 'a wallet maintenance task failed; it will be retried');
         },
     },
     RecordSeal,

@@ -205,7 +205,7 @@ describe('the history of settlements', () => {
     await settle();
     postgres = await restartPostgres(postgres);
     await expectArchived();
-    expect(service.log()).toContain('settlements are not archived now');
+    expect(service.log()).toContain('cannot archive settlements in PostgreSQL');
   });
 
   it('has one archiver at a time, and the next within seconds of its end', async () => {

@@ -137,7 +137,9 @@ describe('an export of the history', () => {
     };
     await expect(rest()).rejects.toThrow();
     // The line may come a moment after the connection is gone.
-    await eventually('it is logged', () => service.log().includes('an export was broken off'));
+    await eventually('it is logged', () =>
+      service.log().includes('an export to a seller was interrupted'),
+    );
     expect(service.child.exitCode).toBeNull();
     expect((await ask('format=csv')).status).toBe(503);
     postgres = await restartPostgres(postgres);

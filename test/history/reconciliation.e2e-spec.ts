@@ -144,7 +144,7 @@ describe('reconciliation', () => {
     expect(metrics).toMatch(/x402_reconciliation_settlements\{[^}]*\} 20\n/);
     await service.stop('SIGTERM');
     expect(service.child.exitCode).toBe(0);
-    expect(service.log()).toContain('the books agree with the chain');
+    expect(service.log()).toContain('reconciliation: the ledger agrees with the chain');
     const runs = await query(`select 1 from x402.reconciliations where started_by = 'daily'`);
     expect(runs).toHaveLength(1);
   });

@@ -392,9 +392,7 @@ describe('webhooks', () => {
     const away = await ask('GET', `/${webhook}`);
     expect(away.status).toBe(503);
     expect(JSON.stringify(away.body)).not.toContain('postgres');
-    await eventually('the log has it', () =>
-      history.log().includes('webhooks are not delivered now'),
-    );
+    await eventually('the log has it', () => history.log().includes('cannot deliver webhooks'));
     postgres = await restartPostgres(postgres);
     for (const id of ids) {
       await told('/away', id);

@@ -159,13 +159,13 @@ describe('the log of a run in which everything goes wrong once', () => {
         settlementId === settledId || settlementIds?.includes(settledId) === true,
     );
     const messages = new Set(own.map(({ msg }) => msg));
-    expect(messages).toContain('attempt sent');
-    expect(messages).toContain('attempt included');
+    expect(messages).toContain('transaction sent');
+    expect(messages).toContain('transaction included');
     expect(messages).toContain('request');
     expect(own.filter(({ msg }) => msg === 'request')).toMatchObject([
       { requestId: 'order-1.of_3', path: '/settle', status: 200 },
     ]);
-    const steps = /^(attempt|settlement|a batch|no endpoint took|a block that paid)/;
+    const steps = /^(transaction|settlement|a batch|every RPC endpoint|a block with)/;
     const nameless = lines.filter(
       ({ msg, settlementId, settlementIds }) =>
         steps.test(msg) && settlementId === undefined && settlementIds === undefined,

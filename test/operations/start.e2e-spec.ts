@@ -114,7 +114,7 @@ describe('a start', () => {
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    await eventually('it waits', () => output.includes('Redis is not reachable'));
+    await eventually('it waits', () => output.includes('Redis is unreachable'));
     const begun = performance.now();
     child.kill('SIGTERM');
     expect(await ended).toBe(0);

@@ -109,7 +109,7 @@ describe('a lane', () => {
     await mine(4);
     const hash = await settled(service);
     expect((await client.getTransaction({ hash })).nonce).toBe(2);
-    expect(service.log()).toContain('the key is used elsewhere');
+    expect(service.log()).toContain('the signer key is used by another program');
     await service.stop();
   });
 

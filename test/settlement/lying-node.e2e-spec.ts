@@ -177,7 +177,7 @@ describe('a node that lies', () => {
     await mine(4);
     const answer = await settling;
     expect(answer.body).toMatchObject({ success: false, errorReason: 'settlement_pending' });
-    expect(service.log()).toContain('contradict each other');
+    expect(service.log()).toContain('RPC endpoints disagree');
     liar.lie = undefined;
     const id = answer.headers.get('settlement-id') ?? '';
     await eventually('the failure is told', async () => {

@@ -60,7 +60,10 @@ export class DeclaredListings implements SettleExtension {
   }
 
   #warn(error: unknown): void {
-    this.logger.warn({ err: error }, 'a declaration could not be noted');
+    this.logger.warn(
+      { err: error },
+      'a resource declared in a payment was not queued for the catalogue',
+    );
   }
 
   #read({ paymentPayload, paymentRequirements, payment }: ExtendedRequest): Declared | undefined {

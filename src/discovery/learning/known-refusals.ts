@@ -34,7 +34,10 @@ export class KnownRefusals {
   /** Somebody will ask: it is read if it is not fresh. */
   prepare(): void {
     this.#reading.get().catch((error: unknown) => {
-      this.logger.debug({ err: error }, 'removals and denials of the catalogue could not be read');
+      this.logger.debug(
+        { err: error },
+        'the catalogue could not read its list of removed and denied entries',
+      );
     });
   }
 

@@ -145,7 +145,7 @@ describe('the catalogue learns', () => {
     failing = undefined;
     await learner.round();
     await learner.round();
-    expect(told).toEqual(['troubled', 'the catalogue learns again']);
+    expect(told).toEqual(['troubled', 'the catalogue stores declared resources again']);
   });
 
   it('of what waits long less often, and gives it up after a day', async () => {

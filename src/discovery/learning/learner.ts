@@ -85,13 +85,14 @@ export class Learner {
         if (!this.#isTroubled && !hasFailed) {
           this.logger.error(
             { err: error },
-            'the catalogue learns nothing now; what is declared waits',
+            'the catalogue cannot store declared resources; they stay queued',
           );
         }
         hasFailed = true;
       }
     }
-    if (this.#isTroubled && !hasFailed) this.logger.info('the catalogue learns again');
+    if (this.#isTroubled && !hasFailed)
+      this.logger.info('the catalogue stores declared resources again');
     this.#isTroubled = hasFailed;
     return hasFailed ? RETRY_MS : PAUSE_MS;
   }
@@ -135,7 +136,10 @@ export class Learner {
       const { listed, refused } = await catalogue.learn(lessons);
       // None of what sellers say.
       if (refused > 0) {
-        this.logger.info({ chainId, listed, refused }, 'some declarations are not listed');
+        this.logger.info(
+          { chainId, listed, refused },
+          'some declared resources are not listed in the catalogue',
+        );
       }
     }
     const linked = over.flatMap((claim) => {

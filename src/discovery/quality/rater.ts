@@ -49,13 +49,16 @@ export class Rater {
       const takenUntil = new Date(now + PAUSE_MS);
       const due = await this.calls.takeDue(new Date(now), takenUntil, PAGE);
       for (const entry of due) await this.#rate(entry, now, takenUntil);
-      if (this.#isTroubled) this.logger.info('entries of the catalogue are rated again');
+      if (this.#isTroubled) this.logger.info('catalogue entries are being rated again');
       this.#isTroubled = false;
       return due.length < PAGE ? IDLE_MS : 0;
     } catch (error) {
       // One line for an outage.
       if (!this.#isTroubled) {
-        this.logger.error({ err: error }, 'entries of the catalogue are not rated now');
+        this.logger.error(
+          { err: error },
+          'catalogue entries cannot be rated; the old ratings stay',
+        );
       }
       this.#isTroubled = true;
       return RETRY_MS;

@@ -19,7 +19,10 @@ import { knownAssetsOf } from './known-assets.js';
           chainOf: (chainId) => chains.served(chainId),
           clock: systemClock,
           onFault: (error, { chainId, asset }) => {
-            logger.warn({ err: error, chainId, asset }, 'a token could not be read');
+            logger.warn(
+              { err: error, chainId, asset },
+              'could not read a token contract (name, symbol, decimals)',
+            );
           },
         }),
     },

@@ -66,7 +66,7 @@ async function startedSettles({
     {
       ...parts,
       onTrouble: (what, error) => {
-        logger.warn({ what, err: error }, 'a step beside a request failed');
+        logger.warn({ what, err: error }, 'a background step of a settle request failed');
       },
     },
     { processId: processes.processId, waitMs: config.settleWaitMs },

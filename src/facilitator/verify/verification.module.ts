@@ -26,12 +26,16 @@ import { VerifyService } from './verify.service.js';
       ) => {
         const { implementation, recoverSigner } = loadSignerRecovery();
         if (implementation === 'javascript') {
-          logger.warn('native secp256k1 is missing: signatures are checked in JavaScript, slower');
+          logger.warn(
+            'the native secp256k1 package is not installed: signatures are checked in JavaScript, which is slower',
+          );
         }
         return new PaymentVerifier(chains, {
           recoverSigner: config.hasRecoveryThread
             ? RecoveryThread.start(recoverSigner, () => {
-                logger.error('the thread that recovers signers ended: the event loop does it now');
+                logger.error(
+                  'the signature worker thread ended; signatures are now checked on the main thread',
+                );
               }).recoverSigner
             : (...signed) => Promise.resolve(recoverSigner(...signed)),
           maxGas: config.maxGasPerSettle,

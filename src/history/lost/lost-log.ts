@@ -8,14 +8,14 @@ export function lostLog(logger: PinoLogger): LostObserver {
     judged: (chainId, settlementId, outcome) => {
       logger.warn(
         { network: caip2Of(chainId), settlementId, outcome },
-        'a settlement that the ledger has lost was looked for on the chain',
+        'searched the chain for a settlement that is missing from the ledger',
       );
     },
     failed: (chainId, error) => {
       const facts = { network: caip2Of(chainId), err: error };
       // Redis, PostgreSQL and endpoints that are away are told of by others.
-      if (isOutage(error)) logger.debug(facts, 'lost settlements cannot be looked for now');
-      else logger.error(facts, 'lost settlements were not looked for; it is tried again');
+      if (isOutage(error)) logger.debug(facts, 'cannot search for lost settlements now');
+      else logger.error(facts, 'the search for lost settlements failed; it will be retried');
     },
   };
 }

@@ -13,13 +13,18 @@ export function reconciliationLog(logger: PinoLogger): ReconciliationObserver {
         counts: Object.fromEntries(counts),
         ...(blocks !== undefined && { blocks: `${blocks.from} to ${blocks.to}` }),
       };
-      if (differencesIn(counts) === 0) logger.info(facts, 'the books agree with the chain');
-      else logger.error(facts, 'the books and the chain differ, or could not be compared');
+      if (differencesIn(counts) === 0)
+        logger.info(facts, 'reconciliation: the ledger agrees with the chain');
+      else
+        logger.error(
+          facts,
+          'reconciliation: the ledger and the chain differ, or could not be compared',
+        );
     },
     failed: (chainId, error) => {
       logger.error(
         { network: caip2Of(chainId), err: error },
-        'the books were not reconciled; it is tried again',
+        'reconciliation failed; it will be retried',
       );
     },
   };

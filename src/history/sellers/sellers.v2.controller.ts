@@ -81,7 +81,7 @@ export class SellersV2Controller {
       // A client that leaves is no trouble of ours.
       if (isLeft(error)) return;
       const trouble = error instanceof ArchiveError ? error.trouble : undefined;
-      this.logger.error({ trouble, err: error }, 'an export was broken off');
+      this.logger.error({ trouble, err: error }, 'an export to a seller was interrupted');
     }
   }
 }

@@ -11,7 +11,7 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
     disabled: ({ id, owner }, reason) => {
       logger.warn(
         { event: 'webhook.disabled', webhook: id, owner, reason },
-        'a webhook is disabled',
+        'a webhook was disabled after repeated failures',
       );
     },
     troubled: (error) => {
@@ -20,7 +20,7 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
       const trouble = error instanceof ArchiveError ? error.trouble : undefined;
       logger.error(
         { trouble, err: error },
-        'webhooks are not delivered now; they wait in the database',
+        'cannot deliver webhooks; they stay queued in the database',
       );
     },
     recovered: () => {
@@ -34,11 +34,11 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
 export function laneWatchLog(logger: PinoLogger): LaneWatchObserver {
   return {
     low: ({ lane, settlementsLeft }) => {
-      logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane runs low on gas money');
+      logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane is low on gas');
     },
     failed: (error) => {
       const trouble = error instanceof ArchiveError ? error.trouble : undefined;
-      logger.error({ trouble, err: error }, 'nobody is told of lanes that run low now');
+      logger.error({ trouble, err: error }, 'cannot queue the low-gas webhook of a lane');
     },
   };
 }

@@ -173,7 +173,7 @@ export class WebhooksModule implements OnModuleDestroy {
 function startedJobs(parts: JobParts): WebhookJobs {
   const { config, db, fetcher, secrets, payees, processes, tables, logger } = parts;
   const observer = fanOut([webhookLog(logger), parts.observer], (method, error) => {
-    logger.error({ method, err: error }, 'an observer of webhooks failed');
+    logger.error({ method, err: error }, 'a webhook event handler failed');
   });
   const store = new PostgresDeliveries(db, now);
   const deliverer = new Deliverer({

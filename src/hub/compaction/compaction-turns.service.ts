@@ -42,7 +42,7 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
       kept: ({ owner, id }) => {
         logger.warn(
           { owner, file: id },
-          'bytes that the journal has given up can still be found, and are kept',
+          'bytes released by the hub journal are still referenced; they are kept',
         );
       },
     });
@@ -87,7 +87,10 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
     try {
       isRound = (await this.#isOurs()) ? await this.#compact() : true;
     } catch (error) {
-      this.logger.warn({ err: error }, 'bytes that nobody can find could not be given back yet');
+      this.logger.warn(
+        { err: error },
+        'could not free unreferenced bytes of the hub; it will be retried',
+      );
     }
     this.#wait(this.#within(isRound ? ROUND_MS : TURN_MS));
   }
@@ -110,7 +113,7 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
     });
     this.stats.noteFreed(bytes);
     if (payloads > 0) {
-      this.logger.info({ payloads, bytes }, 'bytes that nobody can find were given back');
+      this.logger.info({ payloads, bytes }, 'freed unreferenced bytes of the hub');
     }
     return isRound;
   }

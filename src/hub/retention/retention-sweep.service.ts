@@ -42,9 +42,12 @@ export class RetentionSweep implements OnModuleInit, OnApplicationShutdown {
       if (isMine === null) return;
       const count = await sweepOnce(this.hub, this.listing, Date.now());
       if (count > 0)
-        this.logger.info({ count }, 'files older than their owners want were given up');
+        this.logger.info(
+          { count },
+          'deleted files that are older than the retention their owner set',
+        );
     } catch (error) {
-      this.logger.warn({ err: error }, 'files that are too old are looked for again in a minute');
+      this.logger.warn({ err: error }, 'could not search for expired files; retrying in a minute');
     }
   }
 }

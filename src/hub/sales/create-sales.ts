@@ -38,7 +38,7 @@ export function createSales(...needs: SalesNeeds): Sales | undefined {
     assertServed: (object) => files.assertBytesServed(object),
     now: nowSeconds,
     failed: (error) => {
-      logger.error({ err: error }, 'the facilitator of the hub did not answer');
+      logger.error({ err: error }, 'the facilitator that the hub sells through did not answer');
     },
     settled: (how) => {
       stats.noteSale(how);

@@ -30,7 +30,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
     const response = http.getResponse<Response>();
     if (response.headersSent) {
       // Part of a payload is out: only a broken connection says that the rest is missing.
-      this.logger.warn({ err: error }, 'a download was broken off');
+      this.logger.warn({ err: error }, 'a download was interrupted');
       response.destroy();
       return;
     }
@@ -48,7 +48,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
   ): Pick<HubRefusal, 'message' | 'status' | 'wasLegacyStatus' | 'retryAfterSeconds'> {
     if (error instanceof HubRefusal) return error;
     if (error instanceof StorageUnavailableError) {
-      this.logger.error({ err: error }, 'the storage of the hub failed');
+      this.logger.error({ err: error }, 'the hub storage failed');
       return HubRefusal.unavailable('the storage cannot be used now; try again');
     }
     if (statusOf(error) === 503) {
@@ -57,7 +57,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
     if (error instanceof HttpException && error.getStatus() < 500) {
       return { message: error.message, status: error.getStatus(), wasLegacyStatus: false };
     }
-    this.logger.error({ err: error }, 'a request to the hub failed');
+    this.logger.error({ err: error }, 'a hub request failed');
     return { message: 'something went wrong here', status: 500, wasLegacyStatus: false };
   }
 }

@@ -86,7 +86,7 @@ export class ApiKeyStore implements PayeeAccess {
       this.#problem = error.message;
       this.logger.error(
         { reason: error.message },
-        'API keys not read; the former ones stay in use',
+        'API_KEYS_FILE could not be read; the keys read before stay valid',
       );
     }
   }
@@ -105,7 +105,7 @@ export class ApiKeyStore implements PayeeAccess {
     this.#operators = operatorsOf(records);
     this.#text = text;
     this.#loadedAt = Date.now();
-    this.logger.info({ keys: this.#keys.size }, 'API keys read');
+    this.logger.info({ keys: this.#keys.size }, 'API keys loaded');
   }
 
   async #read(): Promise<string> {

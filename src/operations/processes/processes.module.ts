@@ -21,7 +21,7 @@ import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
           redis,
           { roles: [...roles], version: VERSION },
           (error) => {
-            logger.warn({ err: error }, 'this process could not report itself');
+            logger.warn({ err: error }, 'this process could not register itself in Redis');
           },
         );
         await registry.start();

@@ -45,7 +45,7 @@ export class SettlementSpans implements JobObserver {
     this.#reading += 1;
     this.#write(chainId, settlementId, traceparent)
       .catch((error: unknown) => {
-        this.logger.warn({ err: error }, 'a settlement could not be traced');
+        this.logger.warn({ err: error }, 'could not export the trace of a settlement');
       })
       .finally(() => {
         this.#reading -= 1;

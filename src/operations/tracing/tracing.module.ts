@@ -32,7 +32,10 @@ export class TracingModule {
             // Who traces nothing does not load the SDK.
             const sdk = await import('../../platform/tracing/tracing.js');
             return new sdk.Tracing(traces, { id: processId, version: VERSION }, (message) => {
-              logger.warn({ trouble: message.slice(0, 500) }, 'traces have trouble');
+              logger.warn(
+                { trouble: message.slice(0, 500) },
+                'the trace exporter reported a problem',
+              );
             });
           },
         },

@@ -4,6 +4,7 @@ import type { Address } from 'viem';
 import { AppConfig, type NetworkConfig } from '../config/app-config.js';
 import { fanOut } from '../observability/fan-out.js';
 import type { ChainObserver } from './chain-observer.js';
+import { chainIdOf } from '../../protocol/payment/network.js';
 import { ChainRegistry } from './chain-registry.js';
 import { EvmChain } from './evm-chain.js';
 import { RpcObserver } from './rpc/rpc-observer.js';
@@ -15,7 +16,7 @@ async function startChains(
   observer: RpcObserver,
 ): Promise<ChainRegistry> {
   const rpcObserver = fanOut([observer], (method, error) => {
-    logger.error({ method, err: error }, 'an observer of RPC failed');
+    logger.error({ method, err: error }, 'an RPC event handler failed');
   });
   const chains = config.networks.map(
     (network) => new EvmChain(network, { rpcObserver, observer: chainLog(network, logger) }),
@@ -41,7 +42,7 @@ function chainLog(
   if (usesPublicEndpoints) {
     logger.warn(
       { network },
-      'public RPC endpoints are for trying out: they are rate-limited and some have no logs; set RPC_URLS',
+      `public RPC endpoints are rate-limited and some keep no logs: for production set RPC_URLS_${chainIdOf(network)}`,
     );
   }
   return {
@@ -50,10 +51,14 @@ function chainLog(
       logger[isGood ? 'info' : 'warn']({ network, ...change }, 'RPC endpoint');
     },
     contractFound: (contract, isPresent) => {
-      if (!isPresent) logger.warn({ network, contract }, 'contract is not deployed on this chain');
+      if (!isPresent)
+        logger.warn(
+          { network, contract },
+          'a contract is not deployed on this chain: the methods that need it are off',
+        );
     },
     endpointsDisagree: (what) => {
-      logger.error({ network, what }, 'RPC endpoints contradict each other: one of them is wrong');
+      logger.error({ network, what }, 'RPC endpoints disagree: one of them is wrong');
     },
   };
 }
@@ -67,7 +72,7 @@ async function warnOfMissingTokens(chain: EvmChain, logger: PinoLogger): Promise
         if (isPresent) return;
         logger.warn(
           { network: chain.config.network, symbol, address },
-          'built-in token is not on this chain and is left out',
+          'a built-in token does not exist on this chain and is not offered',
         );
       } catch {
         // The network does not answer; its endpoints are reported already.

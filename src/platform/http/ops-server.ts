@@ -30,7 +30,7 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
   async onApplicationBootstrap(): Promise<void> {
     const { ops } = this.config;
     if (ops === undefined) {
-      this.logger.info('OPS_PORT is not set: no metrics, no operator page, no detailed health');
+      this.logger.info('OPS_PORT is not set: no metrics, operator console or detailed health');
       return;
     }
     const answer = this.adapter.httpAdapter.getInstance<RequestListener>();

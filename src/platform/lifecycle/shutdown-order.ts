@@ -45,7 +45,7 @@ export class ShutdownOrder {
         if (!inTime) throw new Error(`${step}: not finished within SHUTDOWN_GRACE_MS`);
       } catch (error) {
         failures.push(error);
-        this.logger.error({ err: error, step }, 'a step of draining failed');
+        this.logger.error({ err: error, step }, 'a shutdown step failed');
       }
     };
     for (const phase of SHUTDOWN_PHASES) {

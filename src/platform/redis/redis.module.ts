@@ -35,7 +35,7 @@ function connecting<T extends SharedRedis>(redis: T, setting: string, logger: Pi
   let isLogged = false;
   redis.on('error', (error: Error) => {
     // One line for an outage, not one for each attempt to reconnect.
-    if (!isLogged) logger.warn({ setting, reason: error.message }, 'Redis is not reachable');
+    if (!isLogged) logger.warn({ setting, reason: error.message }, 'Redis is unreachable');
     isLogged = true;
   });
   redis.on('ready', () => {
@@ -135,8 +135,8 @@ function queueConnections(
 function watched(ledger: LedgerConnections, logger: PinoLogger): RedisWatch {
   const servers = ledger.servers.length === 0 ? [ledger.shared] : ledger.servers;
   const watch = new RedisWatch(servers, (warnings) => {
-    if (warnings.length === 0) logger.info('Redis is set up as the ledger needs it again');
-    else logger.warn({ warnings }, 'Redis is set up so that the ledger may lose what it holds');
+    if (warnings.length === 0) logger.info('the Redis configuration is safe for the ledger again');
+    else logger.warn({ warnings }, 'the Redis configuration may lose or evict ledger data');
   });
   // The first look is for its warning. Should Redis be gone again, the next report looks.
   watch.setUp().then(

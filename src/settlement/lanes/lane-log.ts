@@ -7,10 +7,10 @@ import type { LaneObserver } from './lane-observer.js';
 export function laneLog(logger: PinoLogger): LaneObserver {
   return {
     opened: (lane, facts) => {
-      logger.info({ lane, ...facts }, 'lane opened');
+      logger.info({ lane, ...facts }, 'lane acquired');
     },
     lost: (lane, error) => {
-      logger.warn({ lane, reason: nameOf(error) }, 'lane given up');
+      logger.warn({ lane, reason: nameOf(error) }, 'lane released');
     },
     sent: (lane, { accountNonce, kind, settlementIds, transactions, refill }) => {
       const hash = transactions.at(-1)?.hash;
@@ -19,23 +19,26 @@ export function laneLog(logger: PinoLogger): LaneObserver {
         logger.info({ lane, accountNonce, to, valueWei: valueWei.toString(), hash }, 'refill sent');
         return;
       }
-      logger.debug({ lane, accountNonce, kind, settlementIds, hash }, 'attempt sent');
+      logger.debug({ lane, accountNonce, kind, settlementIds, hash }, 'transaction sent');
     },
     broadcast: ({ accountNonce, settlementIds }, results) => {
       const kinds = results.map(({ kind }) => kind);
       if (kinds.some((kind) => kind === 'accepted' || kind === 'already_known')) return;
-      logger.warn({ accountNonce, settlementIds, kinds }, 'no endpoint took a transaction');
+      logger.warn(
+        { accountNonce, settlementIds, kinds },
+        'every RPC endpoint refused a transaction',
+      );
     },
     bumped: (lane, attempt) => {
       const { hash, maxFeePerGas } = newestTransactionOf(attempt);
       const { accountNonce, settlementIds } = attempt;
       logger.info(
         { lane, accountNonce, settlementIds, hash, maxFeePerGas: maxFeePerGas.toString() },
-        'attempt replaced with a higher fee',
+        'transaction replaced by one with a higher fee',
       );
     },
     rebroadcast: (lane, { accountNonce, settlementIds }) => {
-      logger.debug({ lane, accountNonce, settlementIds }, 'attempt sent again');
+      logger.debug({ lane, accountNonce, settlementIds }, 'transaction rebroadcast');
     },
     included: (lane, attempt, inclusion, latencyMs) => {
       const { accountNonce, settlementIds, refill } = attempt;
@@ -43,7 +46,7 @@ export function laneLog(logger: PinoLogger): LaneObserver {
       if (refill !== undefined) {
         const valueWei = valueSentBy(attempt, inclusion).toString();
         const facts = { lane, accountNonce, to: refill.to, valueWei, transaction };
-        if (valueWei === '0') logger.warn(facts, 'a refill did not arrive');
+        if (valueWei === '0') logger.warn(facts, 'a gas refill was not credited to the lane');
         else logger.info(facts, 'lane refilled');
         return;
       }
@@ -57,11 +60,14 @@ export function laneLog(logger: PinoLogger): LaneObserver {
           isSuccess,
           latencyMs,
         },
-        'attempt included',
+        'transaction included',
       );
     },
     reorged: (lane, { accountNonce, settlementIds }) => {
-      logger.error({ lane, accountNonce, settlementIds }, 'a block that paid was replaced');
+      logger.error(
+        { lane, accountNonce, settlementIds },
+        'a block with a payment was replaced in a reorganisation',
+      );
     },
     ended: (lane, attempt, endings) => {
       const accountNonce = attempt?.accountNonce;
@@ -73,30 +79,36 @@ export function laneLog(logger: PinoLogger): LaneObserver {
       }
     },
     collectedAgain: (lane, settlementIds) => {
-      logger.error({ lane, settlementIds }, 'a told success was taken back: it is collected again');
+      logger.error(
+        { lane, settlementIds },
+        'a success that was reported is no longer on the chain; the payment is being collected again',
+      );
     },
     parked: (lane, settlementId, why) => {
-      logger.error({ lane, settlementId, why }, 'the outcome of a settlement cannot be told now');
+      logger.error(
+        { lane, settlementId, why },
+        'the outcome of a settlement cannot be determined now',
+      );
     },
     parkedNow: () => undefined,
     restored: (lane, attempts) => {
-      logger.error({ lane, attempts }, 'the ledger went back: attempts were stored again');
+      logger.error(
+        { lane, attempts },
+        'the ledger lost recent writes; sent transactions were stored again',
+      );
     },
     nonceUsedByOther: (lane, accountNonce) => {
       logger.error(
         { lane, accountNonce },
-        'an account nonce was used by a transaction that is not ours: the key is used elsewhere',
+        'an account nonce was used by a foreign transaction: the signer key is used by another program',
       );
     },
     batchReverted: (lane, { accountNonce, settlementIds }) => {
-      logger.warn({ lane, accountNonce, settlementIds }, 'a batch reverted');
+      logger.warn({ lane, accountNonce, settlementIds }, 'a batch transaction reverted');
     },
     signed: () => undefined,
     notSigned: (lane, failure, code) => {
-      logger.error(
-        { lane, failure, code },
-        'the service that keeps the key of a lane does not sign',
-      );
+      logger.error({ lane, failure, code }, 'the key service of a lane does not sign');
     },
     failed: (subject, what, error) => {
       logger.error({ subject, what, err: error }, 'lane failure');

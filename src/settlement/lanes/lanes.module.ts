@@ -86,7 +86,7 @@ async function startedLanes({
     // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
     connectWorker: (chainId) => connectReader(config.redis.queue, ledgerTag(chainId)),
     observer: fanOut([laneLog(logger), observer], (method, error) => {
-      logger.error({ method, err: error }, 'an observer of lanes failed');
+      logger.error({ method, err: error }, 'a lane event handler failed');
     }),
     clock: systemClock,
   });

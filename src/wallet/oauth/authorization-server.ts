@@ -81,7 +81,7 @@ export async function startAuthorizationServer(parts: ServerParts): Promise<Prov
   server.proxy = true;
   server.use(ourNames({ publicUrl, scopes: scopesOffered(parts.settings) }));
   const onFailure = (err: unknown): void => {
-    parts.logger.error({ err }, 'the authorization server failed');
+    parts.logger.error({ err }, 'the OAuth server failed');
   };
   server.on('server_error', (_, error) => {
     onFailure(error);

@@ -198,7 +198,7 @@ describe('API keys', () => {
 
   it('never reach the log', () => {
     const log = service.log();
-    expect(log).toContain('API keys read');
+    expect(log).toContain('API keys loaded');
     for (const { key, record } of [shop, checker]) {
       expect(log).not.toContain(key);
       expect(log).not.toContain((record as { sha256: string }).sha256);
