@@ -33,7 +33,7 @@ export const MEANINGS: Readonly<Record<ListingCode, string>> = {
   unknown:
     'No settled payment here has declared this resource: not yet, not with this URL, or without a declaration.',
   catalogue_busy: 'Too many declarations wait for their payments; a later payment lists it.',
-  catalogue_off: 'This deployment keeps no catalogue.',
+  catalogue_off: 'The catalogue is off: `CATALOGUE` is `false`, or `DATABASE_URL` is not set.',
   asset_not_known:
     'It was paid in a token that this deployment does not know: those are listed at /v2/assets.',
   nothing_paid: 'Nothing was paid: the settled amount is zero.',

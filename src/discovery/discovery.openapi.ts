@@ -230,7 +230,7 @@ const REFUSALS: JsonObject = {
   }),
   429: LIMITED,
   503: problem('The catalogue cannot be asked now: ask again.', {
-    error: 'The catalogue cannot be asked now; ask again.',
+    error: 'The catalogue is unavailable. Try again.',
     code: 'catalogue_unavailable',
   }),
 };

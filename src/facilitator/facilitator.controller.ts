@@ -17,6 +17,7 @@ import { callerOf, RateLimited, RequireScope } from '../platform/http/access.js'
 import { arrivalOf } from '../platform/http/arrival.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { sendJson } from '../platform/http/json.js';
+import { NO_SUCH_SETTLEMENT } from '../platform/http/settlement-id.pipe.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { FacilitatorService, type SettleTerms, type Versions } from './facilitator.service.js';
 import { describeEndpoint } from './self-description.js';
@@ -112,7 +113,7 @@ export abstract class FacilitatorController {
     const asked = simulationAsked(request);
     const status = await this.settlements.byPayment(query, this.versions, asked);
     if (asked !== undefined) markSimulated(response);
-    if (status === undefined) throw new NotFoundException();
+    if (status === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
     sendJson(response, 200, status);
   }
 

@@ -1,26 +1,39 @@
 import { Catch } from '@nestjs/common';
 import { ErrorFilter, type Problem } from '../platform/http/error.filter.js';
-import { diagnosisOf } from '../protocol/diagnosis/diagnosis.js';
+import { type Diagnosis, diagnosisOf } from '../protocol/diagnosis/diagnosis.js';
 import type { Reason } from '../protocol/reasons.js';
-import type { Refused } from './refusal.js';
 
-const NOT_A_REQUEST: Reason = 'invalid_payload';
+interface Told {
+  readonly reason: Reason;
+  readonly extensions: { readonly diagnosis: Diagnosis };
+}
 
-function told(reason: Reason): Pick<Refused, 'extensions'> {
-  return { extensions: { diagnosis: diagnosisOf(reason) } };
+/**
+ * What came is no request for a payment: no JSON, an empty body, a wrong method. The resource server made it, so the
+ * buyer cannot mend it by a new payment.
+ */
+function told({ status, reason }: Problem, failure: Reason): Told {
+  const known = reason ?? (status >= 500 ? failure : undefined);
+  if (known !== undefined) return { reason: known, extensions: { diagnosis: diagnosisOf(known) } };
+  const { docs } = diagnosisOf('invalid_payload');
+  return {
+    reason: 'invalid_payload',
+    extensions: { diagnosis: { fault: 'seller', retry: 'never', docs } },
+  };
 }
 
 /** Errors of verify, with the fields that stock clients look for. */
 @Catch()
 export class VerifyErrorFilter extends ErrorFilter {
-  protected override bodyOf({ reason, message }: Problem): Readonly<Record<string, unknown>> {
+  protected override bodyOf(problem: Problem): Readonly<Record<string, unknown>> {
+    const { reason, extensions } = told(problem, 'unexpected_verify_error');
     return {
       isValid: false,
-      invalidReason: reason ?? NOT_A_REQUEST,
-      invalidMessage: message,
+      invalidReason: reason,
+      invalidMessage: problem.message,
       // Which version was meant is not known, and clients of V1 in Python fail without one.
       payer: '',
-      ...told(reason ?? NOT_A_REQUEST),
+      extensions,
     };
   }
 }
@@ -28,14 +41,15 @@ export class VerifyErrorFilter extends ErrorFilter {
 /** Errors of settle, with the fields that stock clients look for. */
 @Catch()
 export class SettleErrorFilter extends ErrorFilter {
-  protected override bodyOf({ reason, message }: Problem): Readonly<Record<string, unknown>> {
+  protected override bodyOf(problem: Problem): Readonly<Record<string, unknown>> {
+    const { reason, extensions } = told(problem, 'unexpected_settle_error');
     return {
       success: false,
-      errorReason: reason ?? NOT_A_REQUEST,
-      errorMessage: message,
+      errorReason: reason,
+      errorMessage: problem.message,
       transaction: '',
       network: '',
-      ...told(reason ?? NOT_A_REQUEST),
+      extensions,
     };
   }
 }

@@ -248,12 +248,8 @@ describe('the page of the catalogue', () => {
   });
 
   it('says what went wrong', async () => {
-    const { outcome } = await open(
-      { error: 'The catalogue cannot be asked now; ask again.' },
-      {},
-      503,
-    );
-    expect(outcome).toBe('The catalogue cannot be asked now; ask again.');
+    const { outcome } = await open({ error: 'The catalogue is unavailable. Try again.' }, {}, 503);
+    expect(outcome).toBe('The catalogue is unavailable. Try again.');
   });
 
   it('searches for words, goes on where the answer ended, and looks up a resource', async () => {

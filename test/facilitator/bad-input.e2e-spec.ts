@@ -244,6 +244,9 @@ describe('bad input', () => {
   it('answers 404 in JSON for what is not there', async () => {
     const response = await fetch(`${service.url}/nothing/here`);
     expect(response.status).toBe(404);
-    expect(await response.json()).toEqual({ error: 'There is nothing here.' });
+    expect(await response.json()).toEqual({
+      error: 'No such path. GET /openapi.json lists them.',
+      code: 'no_such_path',
+    });
   });
 });

@@ -190,7 +190,7 @@ async function asked<T>(answer: Promise<T>): Promise<T> {
     throw new CodedError(
       503,
       'catalogue_unavailable',
-      'The catalogue cannot be asked now; ask again.',
+      'The catalogue is unavailable. Try again.',
       error,
     );
   }

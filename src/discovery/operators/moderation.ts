@@ -84,7 +84,11 @@ export class Moderation {
   /** @throws CodedError `catalogue_off` */
   #store(): ModerationStore {
     if (this.store !== undefined) return this.store;
-    throw new CodedError(501, 'catalogue_off', 'This deployment keeps no catalogue.');
+    throw new CodedError(
+      501,
+      'catalogue_off',
+      'The catalogue is off: `CATALOGUE` is `false`, or `DATABASE_URL` is not set.',
+    );
   }
 
   #denialOf({ kind, value, reason }: VerdictDto, by: string): Denial {
@@ -148,7 +152,7 @@ async function told<T>(answer: Promise<T>): Promise<T> {
         )
       : new CodedError(
           ...([503, 'catalogue_unavailable'] as const),
-          'The catalogue cannot be asked now; ask again.',
+          'The catalogue is unavailable. Try again.',
           error,
         );
   }

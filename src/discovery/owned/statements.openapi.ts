@@ -93,7 +93,7 @@ export const statementOperation = (refusals: JsonObject): JsonObject => ({
       'statement_used',
     ]),
     503: refusal('The catalogue or the network cannot be asked: bring it again.', [
-      'The catalogue cannot be asked now; ask again.',
+      'The catalogue is unavailable. Try again.',
       'catalogue_unavailable',
     ]),
   },

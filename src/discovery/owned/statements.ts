@@ -112,11 +112,11 @@ export class Statements {
       return await answer;
     } catch (error) {
       if (error instanceof ArchiveError) {
-        const message = 'The catalogue cannot be asked now; ask again.';
+        const message = 'The catalogue is unavailable. Try again.';
         throw new CodedError(503, 'catalogue_unavailable', message, error);
       }
       if (error instanceof ChainUnavailableError) {
-        const message = 'The network cannot be asked now; ask again.';
+        const message = 'The network is unavailable. Try again.';
         throw new CodedError(503, 'network_unavailable', message, error);
       }
       throw error;

@@ -76,17 +76,20 @@ export const DescribesCheck = (): MethodDecorator =>
         error: 'body must be absent with GET and HEAD.',
         code: 'invalid_request',
       }),
-      401: problem('No API key, or an unknown one.', 'An API key is needed here.', [
+      401: problem('No API key, or an unknown one.', 'A valid API key is required.', [
         'WWW-Authenticate',
       ]),
-      403: problem('An API key that does not allow this.', 'This API key does not allow it.'),
+      403: problem(
+        'An API key that does not allow this.',
+        'The API key does not have the scope that this needs.',
+      ),
       408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
       413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
       415: problem('A content encoding that is not gzip, deflate or br.', 'It is not supported.'),
       429: problem('Too many checks, of this caller or at once.', 'Too many requests.', [
         'Retry-After',
       ]),
-      503: problem('It cannot be counted now.', 'This cannot be looked up now; ask again.'),
+      503: problem('It cannot be counted now.', 'This cannot be looked up right now. Try again.'),
     }),
   );
 

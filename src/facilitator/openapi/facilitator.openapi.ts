@@ -226,7 +226,7 @@ function pathsOf({
           404: jsonAnswer(
             'Not known.',
             'SettleAnswer',
-            examples.settleRefusal('invalid_payload', 'There is nothing here.'),
+            examples.settleRefusal('invalid_payload', 'No settlement is known by this.'),
           ),
           ...refusals('SettleAnswer', examples.settleRefusal, [429]),
         },

@@ -9,9 +9,9 @@ import * as examples from './examples.js';
 /** Headers of answers that are counted against a limit. */
 export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-const NOT_KNOWN = { error: 'There is nothing here.' };
+const NOT_KNOWN = { error: 'No settlement is known by this.', code: 'not_found' };
 const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
-  error: 'This cannot be looked up now; ask again.',
+  error: 'This cannot be looked up right now. Try again.',
 });
 export const TOO_MANY = jsonAnswer(
   'Too many requests.',
@@ -90,7 +90,7 @@ export const DescribesSettlements = (): MethodDecorator =>
       404: jsonAnswer('Not known, or not used on the chain.', 'ProblemOrChainUse', NOT_KNOWN),
       429: TOO_MANY,
       501: jsonAnswer('A list where there is no history.', 'Problem', {
-        error: 'This deployment keeps no history of settlements.',
+        error: 'The history is off: `DATABASE_URL` is not set.',
         code: 'history_off',
       }),
       503: LATER,

@@ -14,7 +14,7 @@ import type { Request, Response } from 'express';
 import type { Address, Hex } from 'viem';
 import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
 import { ClientAddresses } from '../../platform/http/client-address.js';
-import { SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
+import { NO_SUCH_SETTLEMENT, SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
@@ -64,7 +64,7 @@ export class SettlementsV2Controller {
       client: callerOf(request) ?? addressGroup(this.addresses.of(request)),
     });
     if (!connection.isWritable) return undefined;
-    if (status === undefined) throw new NotFoundException();
+    if (status === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
     if (isSimulatedId(id)) markSimulated(response);
     if (isTurnedAway) response.setHeader('Retry-After', 1);
     return status;
@@ -84,13 +84,13 @@ export class SettlementsV2Controller {
     }
     if (query.paymentId !== undefined) {
       const settlements = await this.#byLabel(query.paymentId, query, callerOf(request));
-      if (settlements.length === 0) throw new NotFoundException();
+      if (settlements.length === 0) throw new NotFoundException(NO_SUCH_SETTLEMENT);
       return { settlements };
     }
     if (query.transaction !== undefined) {
       const hash = query.transaction.toLowerCase() as Hex;
       const settlements = await this.#byTransaction(hash, response);
-      if (settlements.length === 0) throw new NotFoundException();
+      if (settlements.length === 0) throw new NotFoundException(NO_SUCH_SETTLEMENT);
       return { settlements };
     }
     const { network, nonce } = query;
@@ -109,7 +109,7 @@ export class SettlementsV2Controller {
     if (asked !== undefined) {
       const ids = authorizationIdsOf(authorization);
       const played = await this.simulated.byAuthorization(asked.caller, asked.outcome, ids);
-      if (played === undefined) throw new NotFoundException();
+      if (played === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
       markSimulated(response);
       return played;
     }

@@ -7,7 +7,7 @@ import type {
   SettlementQueries,
 } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementDetails, SettlementView } from '../../settlement/model/settlement.js';
-import { fromArchive } from '../sellers/history-problems.js';
+import { fromArchive, receiptsOff } from '../sellers/history-problems.js';
 import type { SettlementReader } from '../sellers/settlement-reader.js';
 import type { EvidenceFinder } from './chain-evidence.js';
 import type { ReceiptKeys, ReceiptSigner, SignedReceipt } from './receipt-signer.js';
@@ -40,9 +40,7 @@ export class Receipts {
    */
   async of(id: string, payees: ReadonlySet<Address>): Promise<SignedReceipt | undefined> {
     const { signer, clock } = this.parts;
-    if (signer === undefined) {
-      throw new CodedError(501, 'receipts_off', 'This deployment signs no receipts.');
-    }
+    if (signer === undefined) throw receiptsOff(501);
     const { view, details } = (await this.#find(id)) ?? {};
     if (view === undefined || details === undefined) return undefined;
     if (!payees.has(details.payTo)) return undefined;

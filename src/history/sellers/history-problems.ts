@@ -9,10 +9,19 @@ export const notYours = (): CodedError =>
   new CodedError(403, 'forbidden', 'This API key does not see the settlements of that payee.');
 
 export const historyOff = (): CodedError =>
-  new CodedError(501, 'history_off', 'This deployment keeps no history of settlements.');
+  new CodedError(501, 'history_off', 'The history is off: `DATABASE_URL` is not set.');
+
+/** @param status - 404 where clients look for a document, 501 where they ask for a receipt. */
+export const receiptsOff = (status: 404 | 501): CodedError =>
+  new CodedError(status, 'receipts_off', 'Receipts are off: `RECEIPT_KEY` is not set.');
 
 export const historyUnavailable = (cause: unknown): CodedError =>
-  new CodedError(503, 'history_unavailable', 'The history cannot be asked now; ask again.', cause);
+  new CodedError(
+    503,
+    'history_unavailable',
+    'The history database is unavailable. Try again.',
+    cause,
+  );
 
 /** What the archive could not be asked is not unknown. Any other fault stays what it is. */
 export async function fromArchive<T>(answer: Promise<T>): Promise<T> {

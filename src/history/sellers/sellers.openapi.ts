@@ -151,11 +151,11 @@ const parametersOf = (
   }));
 
 const NO_HISTORY = problem('There is no history.', {
-  error: 'This deployment keeps no history of settlements.',
+  error: 'The history is off: `DATABASE_URL` is not set.',
   code: 'history_off',
 });
 const AWAY = problem('The history cannot be asked now: ask again.', {
-  error: 'The history cannot be asked now; ask again.',
+  error: 'The history database is unavailable. Try again.',
   code: 'history_unavailable',
 });
 
@@ -182,17 +182,20 @@ export const SELLERS_OPENAPI: OpenApiPart = {
         ],
         responses: {
           200: jsonAnswer('The receipt.', 'SignedReceipt', undefined, RATE),
-          404: problem('Not known, or paid to others.', { error: 'There is nothing here.' }),
+          404: problem('Not known, or paid to others.', {
+            error: 'No settlement is known by this.',
+            code: 'not_found',
+          }),
           409: problem('No transfer on the chain shows this payment, or not yet.', {
             error: 'No block shows this payment; there is no receipt of it.',
             code: 'not_paid',
           }),
-          501: problem('This deployment signs no receipts.', {
-            error: 'This deployment signs no receipts.',
+          501: problem('Receipts are off: `RECEIPT_KEY` is not set.', {
+            error: 'Receipts are off: `RECEIPT_KEY` is not set.',
             code: 'receipts_off',
           }),
           503: problem('Neither known nor unknown now: ask again.', {
-            error: 'This cannot be looked up now; ask again.',
+            error: 'This cannot be looked up right now. Try again.',
           }),
           ...SELLER_REFUSALS,
         },
@@ -264,7 +267,10 @@ export const SELLERS_OPENAPI: OpenApiPart = {
         security: OPEN,
         responses: {
           200: jsonAnswer('The keys.', 'ReceiptKeys'),
-          404: problem('This deployment signs no receipts.', { error: 'There is nothing here.' }),
+          404: problem('Receipts are off: `RECEIPT_KEY` is not set.', {
+            error: 'Receipts are off: `RECEIPT_KEY` is not set.',
+            code: 'receipts_off',
+          }),
         },
       },
     },

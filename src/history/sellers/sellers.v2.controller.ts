@@ -6,6 +6,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { sendJson } from '../../platform/http/json.js';
+import { NO_SUCH_SETTLEMENT } from '../../platform/http/settlement-id.pipe.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { isSettlementId } from '../../protocol/payment/wire-values.js';
 import { ArchiveError } from '../archive.js';
@@ -58,7 +59,7 @@ export class SellersV2Controller {
   ): Promise<void> {
     const payees = payeesOf(request, response);
     const receipt = isSettlementId(id) ? await this.receipts.of(id, payees) : undefined;
-    if (receipt === undefined) throw new NotFoundException();
+    if (receipt === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
     sendJson(response, 200, receipt);
   }
 

@@ -41,9 +41,12 @@ const REFUSALS: Readonly<Record<number, JsonObject>> = {
   401: problem('No API key, or an unknown one.', 'There is no API key, or it is not known.'),
   403: problem(
     'An API key without the scope `history`, without payees, or not for this payee or event.',
-    'The API key does not allow this.',
+    'The API key does not have the scope that this needs.',
   ),
-  404: problem('None of this API key has this name.', 'There is nothing here.'),
+  404: problem(
+    'None of this API key has this name.',
+    'This API key has no webhook or delivery of that id.',
+  ),
   409: problem('There are as many as may be, or too few.', 'A webhook keeps its last secret.'),
   429: problem('Too many requests.', 'Too many requests; `Retry-After` says when to ask again.'),
   503: problem('The database does not answer.', 'Webhooks cannot be reached now; ask again.'),

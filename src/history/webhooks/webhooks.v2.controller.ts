@@ -159,7 +159,9 @@ export class WebhooksV2Controller {
     refusals: [404],
   })
   async remove(@Param('id') id: string, @Req() request: Request): Promise<void> {
-    if (!(await this.store.remove(ownerOf(request), id))) throw new NotFoundException();
+    if (!(await this.store.remove(ownerOf(request), id))) {
+      throw new NotFoundException(NO_SUCH_WEBHOOK);
+    }
   }
 
   @Post(':id/secrets')
@@ -298,19 +300,26 @@ export class WebhooksV2Controller {
 
 /** @throws ForbiddenException for a payee that the key may not list. */
 function checkPayees(payees: readonly Address[], { payees: allowed }: Audience): void {
-  if (!payees.every((payee) => allowed.has(payee))) throw new ForbiddenException();
+  if (payees.every((payee) => allowed.has(payee))) return;
+  throw new ForbiddenException('This API key does not list one of these payees.');
 }
 
 /** @throws ForbiddenException for what the key may not hear of. */
 function checkEvents(events: readonly EventType[], { payees, isOperator }: Audience): void {
   const isOfLane = events.some((type) => LANE_EVENTS.some((name) => name === type));
-  if (isOfLane && !isOperator) throw new ForbiddenException();
-  if (events.some(isOfSettlement) && payees.size === 0) throw new ForbiddenException();
+  if (isOfLane && !isOperator) {
+    throw new ForbiddenException('Events of lanes need an API key with the scope `admin`.');
+  }
+  if (events.some(isOfSettlement) && payees.size === 0) {
+    throw new ForbiddenException('Events of settlements need an API key with payees.');
+  }
 }
 
 function isOfSettlement(type: EventType): boolean {
   return SETTLEMENT_EVENTS.some((name) => name === type);
 }
+
+const NO_SUCH_WEBHOOK = 'This API key has no webhook or delivery of that id.';
 
 /** Where there are webhooks there are API keys, and a scope lets nobody in without one. */
 function ownerOf(request: Request): string {
@@ -320,6 +329,6 @@ function ownerOf(request: Request): string {
 }
 
 function known<T>(found: T | undefined): T {
-  if (found === undefined) throw new NotFoundException();
+  if (found === undefined) throw new NotFoundException(NO_SUCH_WEBHOOK);
   return found;
 }

@@ -40,8 +40,11 @@ type Responses = Readonly<Record<number, JsonObject>>;
 
 const REFUSALS: Responses = {
   400: problem('A parameter or a field is wrong, or not known.', 'wrong', 'invalid_request'),
-  401: problem('No API key, or an unknown one.', 'An API key that is known here is required.'),
-  403: problem('A key without the scope `admin`.', 'The API key does not allow this.'),
+  401: problem('No API key, or an unknown one.', 'A valid API key is required.'),
+  403: problem(
+    'A key without the scope `admin`.',
+    'The API key does not have the scope that this needs.',
+  ),
   503: problem('Storage or index cannot be used now; it may be done.', 'ask again'),
 };
 const BODY_REFUSALS: Responses = {

@@ -5,5 +5,5 @@ import { ErrorFilter } from '../../platform/http/error.filter.js';
 @Catch()
 export class TakedownsErrorFilter extends ErrorFilter {
   protected override readonly unavailable =
-    'The storage or the index of the hub cannot be used; ask again.';
+    'The storage or the index of the hub is unavailable. Try again.';
 }

@@ -71,13 +71,13 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
 };
 
 const NO_CATALOGUE = jsonAnswer('There is no catalogue.', 'Problem', {
-  error: 'This deployment keeps no catalogue.',
+  error: 'The catalogue is off: `CATALOGUE` is `false`, or `DATABASE_URL` is not set.',
   code: 'catalogue_off',
 });
 const AWAY = jsonAnswer(
   'The catalogue cannot be asked now, or this takes it too long (`catalogue_too_slow`).',
   'Problem',
-  { error: 'The catalogue cannot be asked now; ask again.', code: 'catalogue_unavailable' },
+  { error: 'The catalogue is unavailable. Try again.', code: 'catalogue_unavailable' },
 );
 const WRONG_QUERY = jsonAnswer(
   'A parameter is wrong, or unknown, or `after` is of what is not there any more (`invalid_cursor`).',

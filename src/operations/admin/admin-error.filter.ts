@@ -7,7 +7,7 @@ import { ArchiveUnavailableError } from '../../protocol/errors.js';
 /** Errors of the operator page, which needs Redis for all it does, and the history for some of what it shows. */
 @Catch()
 export class AdminErrorFilter extends ErrorFilter {
-  protected override readonly unavailable = 'Redis does not answer; ask again.';
+  protected override readonly unavailable = 'Redis is unavailable. Try again.';
 
   override answer(error: unknown, response: ServerResponse): void {
     super.answer(

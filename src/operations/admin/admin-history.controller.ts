@@ -76,6 +76,6 @@ export class AdminHistoryController {
 }
 
 function known<T>(found: T | undefined): T {
-  if (found === undefined) throw new NotFoundException();
+  if (found === undefined) throw new NotFoundException('The history has no such entry.');
   return found;
 }

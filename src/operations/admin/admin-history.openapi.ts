@@ -186,13 +186,13 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
 };
 
 const NO_HISTORY = jsonAnswer('There is no history.', 'Problem', {
-  error: 'This deployment keeps no history of settlements.',
+  error: 'The history is off: `DATABASE_URL` is not set.',
   code: 'history_off',
 });
 const AWAY = jsonAnswer(
   'The history cannot be asked now, or this takes it too long (`history_too_slow`).',
   'Problem',
-  { error: 'The history cannot be asked now; ask again.', code: 'history_unavailable' },
+  { error: 'The history database is unavailable. Try again.', code: 'history_unavailable' },
 );
 const WRONG = jsonAnswer(
   'A parameter is wrong, or unknown, or a cursor of another list.',
@@ -203,7 +203,8 @@ const WRONG = jsonAnswer(
   },
 );
 const UNKNOWN = jsonAnswer('There is none of this id.', 'Problem', {
-  error: 'There is nothing here.',
+  error: 'The history has no such entry.',
+  code: 'not_found',
 });
 
 const name: JsonObject = { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,128}$' };

@@ -106,7 +106,7 @@ export class AdminController {
   ): Promise<LaneView> {
     const by = callerOf(request) ?? '';
     const changed = await this.admin.switchLane(lane, which, isOn, by);
-    if (changed === undefined) throw new NotFoundException();
+    if (changed === undefined) throw new NotFoundException('No such lane.');
     this.logger.warn({ lane, by }, `lane ${DONE[which][isOn ? 'set' : 'cleared']}`);
     return changed;
   }

@@ -40,7 +40,10 @@ export const DescribesSwitch = (
       summary,
       {
         200: jsonAnswer('The lane afterwards.', 'Lane'),
-        404: jsonAnswer('There is no such lane.', 'Problem', { error: 'There is nothing here.' }),
+        404: jsonAnswer('There is no such lane.', 'Problem', {
+          error: 'No such lane.',
+          code: 'not_found',
+        }),
       },
       description,
     ),

@@ -76,10 +76,10 @@ export function admit(
   const decision = policy.decide(request, rule);
   if (decision instanceof Promise) {
     return decision.then((later) => {
-      apply(later, request, response);
+      apply(later, rule.scope, request, response);
     });
   }
-  apply(decision, request, response);
+  apply(decision, rule.scope, request, response);
   return undefined;
 }
 
@@ -88,12 +88,21 @@ export const CHALLENGE: AnswerHeaders = {
   'WWW-Authenticate': 'Bearer realm="x402", ApiKey realm="x402"',
 };
 
+/** The API key is known, and does not have the scope of the route. */
+export class ScopeMissing extends HttpException {
+  constructor(readonly scope: Scope) {
+    // The hub repeats the text, and its clients know the phrase of the status.
+    super(STATUS_CODES[403] ?? '', 403);
+  }
+}
+
 function apply(
   { refusal, caller, payees, isOperator, maySimulate, headers }: AccessDecision,
+  scope: Scope | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  if (refusal !== undefined) refuse(refusal, headers, response);
+  if (refusal !== undefined) refuse(refusal, headers, response, scope);
   setHeaders(headers, response);
   if (caller !== undefined) (request as KnownRequest)[CALLER] = caller;
   if (payees !== undefined) (request as KnownRequest)[PAYEES] = payees;
@@ -101,8 +110,14 @@ function apply(
   if (maySimulate === true) (request as KnownRequest)[SIMULATES] = true;
 }
 
-function refuse(status: number, headers: AnswerHeaders, response: ServerResponse): never {
+function refuse(
+  status: number,
+  headers: AnswerHeaders,
+  response: ServerResponse,
+  scope?: Scope,
+): never {
   setHeaders(headers, response);
+  if (status === 403 && scope !== undefined) throw new ScopeMissing(scope);
   // The hub repeats the text, and its clients know the phrase of the status.
   throw new HttpException(STATUS_CODES[status] ?? '', status);
 }
@@ -142,7 +157,8 @@ export function maySimulate(request: IncomingMessage): boolean {
 export function payeesOf(request: IncomingMessage, response: ServerResponse): ReadonlySet<Address> {
   if (callerOf(request) === undefined) return refuse(401, CHALLENGE, response);
   const payees = (request as KnownRequest)[PAYEES];
-  return payees === undefined || payees.size === 0 ? refuse(403, {}, response) : payees;
+  if (payees === undefined) throw new ScopeMissing('history');
+  return payees.size === 0 ? refuse(403, {}, response) : payees;
 }
 
 /** What may be heard of with the API key a request came with. */

@@ -1,23 +1,32 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import {
   type ArgumentsHost,
   Catch,
   type ExceptionFilter,
   HttpException,
+  Inject,
   Injectable,
+  NotFoundException,
+  Optional,
   ServiceUnavailableException,
 } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
+import { AppConfig } from '../config/app-config.js';
+import { ScopeMissing } from './access.js';
 import { CodedError } from './coded-error.js';
 import { statusOf } from './error-status.js';
 import { sendJson } from './json.js';
+import { featureOff } from './off-features.js';
+import { isOps } from './ops.js';
 import { StatedProblem } from './stated-problem.js';
 
 /** What an answer says of an error. */
 export interface Problem {
   readonly status: number;
   readonly message: string;
+  /** By default what the status says. */
+  readonly code?: string | undefined;
   readonly reason: Reason | undefined;
 }
 
@@ -31,7 +40,10 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
   /** What is said where Redis or a chain cannot be asked; without it that is an error like others. */
   protected readonly unavailable: string | undefined;
 
-  constructor(private readonly logger: PinoLogger) {}
+  constructor(
+    private readonly logger: PinoLogger,
+    @Optional() @Inject(AppConfig) private readonly config?: AppConfig,
+  ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     this.answer(error, host.switchToHttp().getResponse<ServerResponse>());
@@ -57,14 +69,19 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       sendJson(response, error.status, { error: error.message, code: error.code });
       return;
     }
-    const { status, message } = this.#describe(error);
-    if (status >= 500) this.#log(error, response);
-    sendJson(response, status, this.bodyOf({ status, message, reason: REASON_OF_STATUS[status] }));
+    const told = this.#describe(error, response);
+    if (told.status >= 500) this.#log(error, response);
+    const reason = REASON_OF_STATUS[told.status];
+    sendJson(response, told.status, this.bodyOf({ ...told, reason }));
   }
 
   /** The shape of an answer, as the clients of the route know it. */
-  protected bodyOf({ message, reason }: Problem): Readonly<Record<string, unknown>> {
-    return { error: message, ...(reason !== undefined && { reason }) };
+  protected bodyOf({ status, message, code, reason }: Problem): Readonly<Record<string, unknown>> {
+    return {
+      error: message,
+      code: code ?? reason ?? CODE_OF_STATUS[status] ?? 'invalid_request',
+      ...(reason !== undefined && { reason }),
+    };
   }
 
   #log(error: unknown, response: ServerResponse): void {
@@ -72,39 +89,79 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
     this.logger.error({ err: error, requestId }, 'request failed');
   }
 
-  #describe(error: unknown): Pick<Problem, 'status' | 'message'> {
+  #describe(error: unknown, response: ServerResponse): Omit<Problem, 'reason'> {
     const status = statusOf(error);
-    return status === undefined || this.unavailable === undefined
-      ? describe(error)
-      : { status, message: this.unavailable };
+    if (status !== undefined && this.unavailable !== undefined) {
+      return { status, message: this.unavailable };
+    }
+    return isNoRoute(error) ? this.#noSuchPath(response) : describe(error);
   }
+
+  /** A path that leads nowhere here; of a feature that is off the answer names the setting. */
+  #noSuchPath({ req }: ServerResponse): Omit<Problem, 'reason'> {
+    const off = this.config && featureOff(req.url ?? '', isOps(req), this.config);
+    return off === undefined
+      ? {
+          status: 404,
+          code: 'no_such_path',
+          message: 'No such path. GET /openapi.json lists them.',
+        }
+      : { status: 404, code: 'feature_off', message: off };
+  }
+}
+
+/** Nest's own, and that of the guard of operators' routes: both without a text of ours. */
+function isNoRoute(error: unknown): boolean {
+  if (!(error instanceof NotFoundException)) return false;
+  return error.message === 'Not Found' || error.message.startsWith('Cannot ');
 }
 
 function isReport(body: string | object): boolean {
   return typeof body === 'object' && 'details' in body;
 }
 
-function describe(error: unknown): Pick<Problem, 'status' | 'message'> {
+function describe(error: unknown): Omit<Problem, 'reason'> {
   if (error instanceof HttpException) {
     const status = error.getStatus();
-    return { status, message: FIXED_MESSAGES[status] ?? error.message };
+    if (error instanceof ScopeMissing) {
+      return { status, message: `This API key does not have the scope \`${error.scope}\`.` };
+    }
+    return { status, message: messageOf(error, status) };
   }
   // Errors of the body reader carry a status of their own.
   const status = (error as { status?: unknown } | undefined)?.status;
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return { status, message: FIXED_MESSAGES[status] ?? 'The request could not be read.' };
   }
-  return { status: 500, message: 'Something went wrong here.' };
+  return {
+    status: 500,
+    message: 'Internal error. Give the X-Request-Id of this answer to the operator.',
+  };
+}
+
+/** Refusals of ours may say more than their status; what is said of a body is the same everywhere. */
+function messageOf(error: HttpException, status: number): string {
+  const saysMore = (status === 403 || status === 404) && error.message !== STATUS_CODES[status];
+  return saysMore ? error.message : (FIXED_MESSAGES[status] ?? error.message);
 }
 
 const FIXED_MESSAGES: Readonly<Record<number, string>> = {
   401: REASONS.unauthorized.meaning,
   403: REASONS.forbidden.meaning,
-  404: 'There is nothing here.',
   413: 'The body is too large.',
   415: 'The content encoding is not supported.',
   429: REASONS.rate_limited.meaning,
-  500: 'Something went wrong here.',
+  500: 'Internal error. Give the X-Request-Id of this answer to the operator.',
+};
+
+const CODE_OF_STATUS: Readonly<Record<number, string>> = {
+  404: 'not_found',
+  405: 'method_not_allowed',
+  408: 'body_timeout',
+  413: 'body_too_large',
+  415: 'unsupported_encoding',
+  500: 'internal_error',
+  503: 'unavailable',
 };
 
 /** Of a status that says it; any other means that the request was not an envelope. */

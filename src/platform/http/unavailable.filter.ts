@@ -11,4 +11,6 @@ export function unavailableFilter(text: string): Type<ErrorFilter> {
 }
 
 /** Of look-ups: what cannot be asked now is not unknown. */
-export const LookUpErrorFilter = unavailableFilter('This cannot be looked up now; ask again.');
+export const LookUpErrorFilter = unavailableFilter(
+  'This cannot be looked up right now. Try again.',
+);

@@ -91,13 +91,13 @@ export const SERVICE_REASONS = {
     fault: 'seller',
     retry: 'never',
     status: 401,
-    meaning: 'An API key that is known here is required.',
+    meaning: 'A valid API key is required.',
   },
   forbidden: {
     fault: 'seller',
     retry: 'never',
     status: 403,
-    meaning: 'The API key does not allow this.',
+    meaning: 'The API key does not have the scope that this needs.',
   },
   rate_limited: {
     fault: 'seller',

@@ -60,7 +60,7 @@ export class CatalogueClient {
       throw new WalletError('invalid_request', why);
     }
     if (status === 429 || status === 503) {
-      throw new WalletError('unavailable', 'The catalogue cannot be asked now. Ask again.');
+      throw new WalletError('unavailable', 'The catalogue is unavailable. Try again.');
     }
     const page = status === 200 ? pageOf(text, Number(query.limit)) : undefined;
     if (page !== undefined) return page;

@@ -222,7 +222,7 @@ function refusalOf({ status, headers }: Response): WalletError {
     case 503: {
       const seconds = Number(headers.get('retry-after') ?? '1');
       const retryAfterSeconds = seconds >= 1 && seconds <= 3600 ? Math.ceil(seconds) : 1;
-      const why = 'The file hub cannot be asked now. Ask again.';
+      const why = 'The file hub is unavailable. Try again.';
       return new WalletError('unavailable', why, { retryAfterSeconds });
     }
     default:

@@ -51,7 +51,10 @@ export async function answer(
     const refusal: Refusal =
       error instanceof FacilitatorError
         ? refusalOf(error, publicUrl)
-        : { error: 'Something went wrong here.', code: 'internal' };
+        : {
+            error: 'Internal error. Give the X-Request-Id of this answer to the operator.',
+            code: 'internal',
+          };
     return { isError: true, content: text({ refusal }), structuredContent: { refusal } };
   }
 }

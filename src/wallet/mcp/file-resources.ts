@@ -74,7 +74,10 @@ async function told<T>(refusing: Refusing, work: () => Promise<T>): Promise<T> {
     if (error instanceof ProtocolError) throw error;
     if (!(error instanceof FacilitatorError)) {
       refusing.onFailure(error);
-      throw new ProtocolError(ProtocolErrorCode.InternalError, 'Something went wrong here.');
+      throw new ProtocolError(
+        ProtocolErrorCode.InternalError,
+        'Internal error. Give the X-Request-Id of this answer to the operator.',
+      );
     }
     const { error: why } = refusalOf(error, refusing.publicUrl);
     // A fault of this request's kind has no code in the protocol.

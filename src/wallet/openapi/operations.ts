@@ -37,7 +37,7 @@ const COMMON: JsonObject = {
     ['Retry-After'],
   ),
   503: refusal('Redis, the chain or the provider cannot be asked now. Ask again.', {
-    error: 'The wallet cannot be asked now. Ask again.',
+    error: 'The wallet is unavailable. Try again.',
     code: 'unavailable',
   }),
 };

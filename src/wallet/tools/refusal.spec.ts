@@ -32,7 +32,7 @@ describe('a refusal', () => {
       [new RedisUnavailableError('wallet_intent', cause), 'The wallet'],
       [new ChainUnavailableError(56, 'eth_call'), 'The chain'],
     ] as const) {
-      const told = { error: `${what} cannot be asked now. Ask again.`, code: 'unavailable' };
+      const told = { error: `${what} is unavailable. Try again.`, code: 'unavailable' };
       expect(refusalOf(error, URL)).toEqual(told);
     }
   });

@@ -47,7 +47,7 @@ export function refusalOf(error: FacilitatorError, publicUrl: string): Refusal {
   if (error instanceof RemoteRefusal) return error.refusal;
   if (!(error instanceof WalletError)) {
     const what = error instanceof ChainUnavailableError ? 'The chain' : 'The wallet';
-    return { error: `${what} cannot be asked now. Ask again.`, code: 'unavailable' };
+    return { error: `${what} is unavailable. Try again.`, code: 'unavailable' };
   }
   const { rule, retryAfterSeconds } = error.facts;
   return {

@@ -114,7 +114,7 @@ describe('API keys', () => {
       expect(verify.body).toEqual({
         isValid: false,
         invalidReason: 'unauthorized',
-        invalidMessage: 'An API key that is known here is required.',
+        invalidMessage: 'A valid API key is required.',
         payer: '',
         extensions: { diagnosis: diagnosisOf('unauthorized') },
       });
@@ -124,7 +124,7 @@ describe('API keys', () => {
       expect(settle.body).toEqual({
         success: false,
         errorReason: 'unauthorized',
-        errorMessage: 'An API key that is known here is required.',
+        errorMessage: 'A valid API key is required.',
         transaction: '',
         network: '',
         extensions: { diagnosis: diagnosisOf('unauthorized') },

@@ -34,8 +34,8 @@ const FOR_BROWSERS = {
 };
 const KEPT_ALIVE = { 'keep-alive': expect.any(String) };
 const REFUSED = {
-  401: ['unauthorized', 'An API key that is known here is required.'],
-  403: ['forbidden', 'The API key does not allow this.'],
+  401: ['unauthorized', 'A valid API key is required.'],
+  403: ['forbidden', 'The API key does not have the scope that this needs.'],
   429: ['rate_limited', 'Too many requests; `Retry-After` says when to ask again.'],
 } as const;
 
