@@ -89,6 +89,8 @@ export class Order {
   place: Place | undefined;
   /** The answer that it took for the end; others of the same moment may have come after it. */
   refusal: Heard | undefined;
+  /** How often the place of a 202 was lost. */
+  #losses = 0;
   /** What it was told of a settlement that is on its way or landed, by the id of that. */
   readonly told = new Map<string, Heard>();
 
@@ -175,7 +177,12 @@ export class Order {
         answer?.json['source'] === 'archive' && !OVER.has(String(answer.json['state']));
       if (answer?.status === 404 || isForgotten) {
         unknownSince ??= Date.now();
-        if (Date.now() - unknownSince > GONE_MS) return 'gone';
+        if (Date.now() - unknownSince > GONE_MS) {
+          // A seller with a key asks once more, as docs/sellers.md says: the place is lost with the ledger, the sale is not.
+          const mayAskAgain = this.key !== undefined && this.#losses === 0;
+          this.#losses += 1;
+          return mayAskAgain ? undefined : 'gone';
+        }
       }
       if (answer?.status === 200) {
         if (!isForgotten) unknownSince = undefined;
