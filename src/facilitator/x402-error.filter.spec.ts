@@ -80,7 +80,7 @@ describe('errors of routes', () => {
     });
   });
 
-  it('tell an unknown settlement, a feature that is off and a path that is none apart', () => {
+  it('tell an unknown settlement, a feature that is off and an unknown path apart', () => {
     const off = {
       hasRole: (role: string) => role === 'api',
       wallet: undefined,

@@ -110,7 +110,7 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
   }
 }
 
-/** Nest's own, and that of the guard of operators' routes: both without a text of ours. */
+/** Nest's own error, and that of the guard of operators' routes: neither has a text that was written for it. */
 function isNoRoute(error: unknown): boolean {
   if (!(error instanceof NotFoundException)) return false;
   return error.message === 'Not Found' || error.message.startsWith('Cannot ');
@@ -139,7 +139,7 @@ function describe(error: unknown): Omit<Problem, 'reason'> {
   };
 }
 
-/** Refusals of ours may say more than their status; what is said of a body is the same everywhere. */
+/** Refusals may say more than their status; what is said of a body is the same everywhere. */
 function messageOf(error: HttpException, status: number): string {
   const saysMore = (status === 403 || status === 404) && error.message !== STATUS_CODES[status];
   return saysMore ? error.message : (FIXED_MESSAGES[status] ?? error.message);
