@@ -20,6 +20,10 @@ export function logging({ logLevel }: AppConfig): Params {
       level: logLevel,
       hooks: {
         logMethod(line, write, level): void {
+          if (level === INFO_LEVEL && isOfFramework(line)) {
+            this.debug(...(line as [object]));
+            return;
+          }
           const kind = level < WARN_LEVEL ? undefined : kindOf(line);
           const decision = kind === undefined ? ALWAYS : throttle.decide(kind, performance.now());
           if (decision.dropped > 0) {
@@ -41,7 +45,23 @@ export function logging({ logLevel }: AppConfig): Params {
 }
 
 /** Of pino. */
+const INFO_LEVEL = 30;
 const WARN_LEVEL = 40;
+
+/** Nest writes some hundred lines about its own start, which hide the few that an operator needs. */
+const FRAMEWORK_CONTEXTS: ReadonlySet<unknown> = new Set([
+  'InstanceLoader',
+  'NestApplication',
+  'NestFactory',
+  'RouterExplorer',
+  'RoutesResolver',
+]);
+
+function isOfFramework([first]: readonly unknown[]): boolean {
+  if (typeof first !== 'object' || first === null || !('context' in first)) return false;
+  return FRAMEWORK_CONTEXTS.has(first.context);
+}
+
 const ALWAYS: LineDecision = { isWritten: true, dropped: 0 };
 
 /** Lines are of one kind when their message is the same, and the name of their error. */
