@@ -14,8 +14,14 @@ describe('RpcEndpoint', () => {
     server?.close();
   });
 
-  /** Answers every call with its own method; the chain is 56. */
-  function start(): Promise<string> {
+  /**
+   * Answers every call with its own method; the chain is 56.
+   *
+   * @param isAnswered - whether a request with these methods gets an answer at all.
+   */
+  function start(
+    isAnswered: (methods: readonly string[]) => boolean = () => true,
+  ): Promise<string> {
     const answer = ({ id, method }: { id: number; method: string }): object => ({
       jsonrpc: '2.0',
       id,
@@ -26,6 +32,7 @@ describe('RpcEndpoint', () => {
       request.on('data', (part: Buffer) => (text += part.toString()));
       request.on('end', () => {
         const calls = JSON.parse(text) as { id: number; method: string }[];
+        if (!isAnswered(calls.map(({ method }) => method))) return;
         response.end(JSON.stringify(calls.map(answer)));
       });
     });
@@ -64,6 +71,30 @@ describe('RpcEndpoint', () => {
     bombs.close();
     expect(growth).toBeLessThan(200 * 1024 * 1024);
   });
+
+  it('answers other calls while the node holds every transaction that it is sent', async () => {
+    let held = 0;
+    const url = new Secret(
+      await start((methods) => {
+        const isHeld = methods.includes('eth_sendRawTransaction');
+        if (isHeld) held += methods.length - 1;
+        return !isHeld;
+      }),
+    );
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+    const sends: Promise<RpcOutcome>[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      sends.push(endpoint.request('eth_sendRawTransaction', ['0x'], 60_000));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const answer = await endpoint.request('eth_blockNumber', [], 60_000);
+    expect(answer).toEqual({ kind: 'result', value: 'eth_blockNumber' });
+    expect(held).toBeGreaterThan(0);
+    await endpoint.close();
+    expect(await Promise.all(sends)).toEqual(
+      sends.map(() => ({ kind: 'silent', cause: 'connection' })),
+    );
+  }, 20_000);
 
   describe('calls of code that is kept apart', () => {
     /** A node that never answers a request with a call for `0xdead` in it; it notes what came together. */

@@ -20,6 +20,13 @@ const BATCH_MAX_CALLS = 50;
 const FLIGHTS_MAX = 4;
 /** Without JSON-RPC batches each call is a request of its own. */
 const FLIGHTS_MAX_WITHOUT_BATCHES = 24;
+/**
+ * Transactions have requests of their own: a node may hold one for seconds before it answers, and would hold whatever
+ * travels or waits with it.
+ */
+const SEND = 'eth_sendRawTransaction';
+const SEND_FLIGHTS_MAX = 2;
+const SEND_FLIGHTS_MAX_WITHOUT_BATCHES = 8;
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
 /**
  * What code that nobody knows yet may make a node compute, and code that has burnt gas before. A node
@@ -42,11 +49,22 @@ export class RpcEndpoint implements RpcCaller {
   readonly #pool: Pool;
   readonly #path: string;
   readonly #headers: Record<string, string>;
-  readonly #queue: QueuedCall[] = [];
+  readonly #questions: Line = {
+    queue: [],
+    flights: 0,
+    most: FLIGHTS_MAX,
+    mostWithoutBatches: FLIGHTS_MAX_WITHOUT_BATCHES,
+  };
+  readonly #sends: Line = {
+    queue: [],
+    flights: 0,
+    most: SEND_FLIGHTS_MAX,
+    mostWithoutBatches: SEND_FLIGHTS_MAX_WITHOUT_BATCHES,
+  };
   readonly #apart: Readonly<Record<KeptApart['kind'], ApartQueue>>;
-  #flights = 0;
   readonly #turnEnd = new TurnEnd(() => {
-    this.#flush();
+    this.#flush(this.#questions);
+    this.#flush(this.#sends);
   });
   #acceptsBatches = true;
 
@@ -63,7 +81,7 @@ export class RpcEndpoint implements RpcCaller {
   ) {
     const { origin, pathname, search, username, password } = new URL(url.reveal());
     this.#pool = new Pool(origin, {
-      connections: FLIGHTS_MAX_WITHOUT_BATCHES,
+      connections: FLIGHTS_MAX_WITHOUT_BATCHES + SEND_FLIGHTS_MAX_WITHOUT_BATCHES,
       keepAliveTimeout: 30_000,
       connect: { timeout: 3000 },
       maxResponseSize: BODY_MAX_BYTES,
@@ -105,7 +123,7 @@ export class RpcEndpoint implements RpcCaller {
         this.#apart[apart.kind].add(call, apart);
         return;
       }
-      this.#queue.push(call);
+      (method === SEND ? this.#sends : this.#questions).queue.push(call);
       this.#turnEnd.schedule();
     });
   }
@@ -116,16 +134,19 @@ export class RpcEndpoint implements RpcCaller {
     await this.#pool.destroy();
   }
 
-  #flush(): void {
-    while (this.#queue.length > 0 && this.#flights < this.#flightsMax) {
-      const calls = this.#queue.splice(0, this.#acceptsBatches ? BATCH_MAX_CALLS : 1);
-      this.#flights += 1;
+  #flush(line: Line): void {
+    while (
+      line.queue.length > 0 &&
+      line.flights < (this.#acceptsBatches ? line.most : line.mostWithoutBatches)
+    ) {
+      const calls = line.queue.splice(0, this.#acceptsBatches ? BATCH_MAX_CALLS : 1);
+      line.flights += 1;
       const land = (): void => {
-        this.#flights -= 1;
-        this.#flush();
+        line.flights -= 1;
+        this.#flush(line);
       };
       // Whatever happens on the way, the place is free again and nobody waits for ever.
-      this.#fly(calls)
+      this.#fly(line, calls)
         .catch(() => {
           for (const call of calls) call.resolve(silent('malformed'));
         })
@@ -134,14 +155,10 @@ export class RpcEndpoint implements RpcCaller {
     }
   }
 
-  get #flightsMax(): number {
-    return this.#acceptsBatches ? FLIGHTS_MAX : FLIGHTS_MAX_WITHOUT_BATCHES;
-  }
-
-  async #fly(calls: readonly QueuedCall[]): Promise<void> {
+  async #fly(line: Line, calls: readonly QueuedCall[]): Promise<void> {
     const outcomes = await this.#exchange(calls);
     if (outcomes === 'batch_refused') {
-      this.#queue.unshift(...calls);
+      line.queue.unshift(...calls);
       return;
     }
     calls.forEach((call, index) => {
@@ -216,6 +233,14 @@ export class RpcEndpoint implements RpcCaller {
       return { silence: isTimeout(error) ? 'timeout' : 'connection' };
     }
   }
+}
+
+/** Calls that wait for a request, and how many requests with them may be under way. */
+interface Line {
+  readonly queue: QueuedCall[];
+  flights: number;
+  readonly most: number;
+  readonly mostWithoutBatches: number;
 }
 
 const CHAIN_ID_CALL = { method: 'eth_chainId', params: [] } as const;
