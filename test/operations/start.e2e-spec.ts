@@ -86,7 +86,7 @@ describe('a start', () => {
     );
     await expect(refused).rejects.not.toThrow(/^ +at /m);
     const { log } = await service(url, { REDIS_UNSAFE: 'true' });
-    await eventually('the warning', () => log().includes('the ledger may lose what it holds'));
+    await eventually('the warning', () => log().includes('may lose or evict ledger data'));
   });
 
   it('says that durability is unknown where Redis forbids to ask', async () => {

@@ -79,7 +79,7 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
   protected bodyOf({ status, message, code, reason }: Problem): Readonly<Record<string, unknown>> {
     return {
       error: message,
-      code: code ?? reason ?? CODE_OF_STATUS[status] ?? 'invalid_request',
+      code: code ?? codeOf(status, reason),
       ...(reason !== undefined && { reason }),
     };
   }
@@ -163,6 +163,11 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   500: 'internal_error',
   503: 'unavailable',
 };
+
+/** What a program reads of an error that has no code of its own. */
+export function codeOf(status: number, reason: Reason | undefined): string {
+  return reason ?? CODE_OF_STATUS[status] ?? 'invalid_request';
+}
 
 /** Of a status that says it; any other means that the request was not an envelope. */
 const REASON_OF_STATUS: Readonly<Record<number, Reason>> = {

@@ -1,4 +1,6 @@
 import { VERSION } from '../config/version.js';
+import type { Reason } from '../../protocol/reasons.js';
+import { codeOf } from '../http/error.filter.js';
 import type { JsonObject, OpenApiPart } from '../http/openapi.js';
 
 const HEADERS: JsonObject = {
@@ -48,6 +50,33 @@ const RESPONSES: JsonObject = {
   },
 };
 
+/** Schemas of answers that the error filter gives a code by their status. */
+const PROBLEMS = /\/(?:Problem|ProblemOrChainUse|HubOperatorProblem)$/;
+
+interface Content {
+  readonly schema?: { readonly $ref?: string };
+  readonly example?: JsonObject;
+}
+
+/** Examples of errors, with the code that the error filter adds. */
+function withCodes(responses: JsonObject): JsonObject {
+  const entries = Object.entries(
+    responses as Record<string, { content?: Record<string, Content> }>,
+  );
+  return Object.fromEntries(
+    entries.map(([status, response]) => {
+      const content = response.content?.['application/json'];
+      const { schema, example } = content ?? {};
+      const isProblem = PROBLEMS.test(schema?.$ref ?? '') && typeof example?.['error'] === 'string';
+      if (!isProblem || 'code' in example) return [status, response as JsonObject];
+      const { error, ...rest } = example;
+      const code = codeOf(Number(status), example['reason'] as Reason | undefined);
+      const coded = { ...content, example: { error, code, ...rest } } as JsonObject;
+      return [status, { ...(response as JsonObject), content: { 'application/json': coded } }];
+    }),
+  );
+}
+
 /** The operations of a path, each with what the server answers before it looks at the path. */
 function bounded(item: JsonObject): JsonObject {
   return Object.fromEntries(
@@ -56,7 +85,7 @@ function bounded(item: JsonObject): JsonObject {
       {
         ...operation,
         responses: {
-          ...operation.responses,
+          ...withCodes(operation.responses),
           431: { $ref: '#/components/responses/HeadersTooLong' },
         },
       },

@@ -183,7 +183,7 @@ describe('API keys', () => {
       (await post(`${service.url}/verify`, '{', { 'X-API-Key': key.key })).status;
     writeFileSync(file, `{"version":1,"keys":[${JSON.stringify(shop.record).slice(0, 30)}`);
     await eventually('the broken file is logged', () =>
-      service.log().includes('API keys not read'),
+      service.log().includes('API_KEYS_FILE could not be read'),
     );
     expect(await statusOf(shop)).toBe(400);
     const { body } = await get(`${service.opsUrl}/health`);

@@ -35,15 +35,17 @@ const FOR_BROWSERS = {
 const KEPT_ALIVE = { 'keep-alive': expect.any(String) };
 const REFUSED = {
   401: ['unauthorized', 'A valid API key is required.'],
-  403: ['forbidden', 'The API key does not have the scope that this needs.'],
+  403: ['forbidden', 'This API key does not have the scope `{scope}`.'],
   429: ['rate_limited', 'Too many requests; `Retry-After` says when to ask again.'],
 } as const;
 
 /** With the fields that stock clients look for. */
 function bodyOf(path: string, status: keyof typeof REFUSED): Json {
-  const [reason, message] = REFUSED[status];
+  const scope = /verify/i.test(path) ? 'verify' : 'settle';
+  const [reason, text] = REFUSED[status];
+  const message = text.replace('{scope}', scope);
   const extensions = { diagnosis: diagnosisOf(reason) };
-  return /verify/i.test(path)
+  return scope === 'verify'
     ? { isValid: false, invalidReason: reason, invalidMessage: message, payer: '', extensions }
     : {
         success: false,
