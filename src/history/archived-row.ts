@@ -34,6 +34,7 @@ export function settlementOfRow(row: ArchivedRow): ArchivedSettlement {
       claimed: row.claimed_at.getTime(),
       included: row.included_at?.getTime(),
       finished: row.finished_at?.getTime(),
+      unclaimed: row.unclaimed_at?.getTime(),
     },
   };
 }

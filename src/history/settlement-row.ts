@@ -41,10 +41,13 @@ export interface SettlementRow {
   readonly allocated_at: Date | null;
   readonly included_at: Date | null;
   readonly finished_at: Date | null;
+  readonly unclaimed_at: Date | null;
 }
 
-/** What a payment is does not change: a record that was made without it does not erase it. */
-export const PAYMENT_COLUMNS = [
+/**
+ * What does not change once it is known: a record without it, made after a loss, does not erase it.
+ */
+export const LASTING_COLUMNS = [
   'scheme',
   'method',
   'asset',
@@ -56,6 +59,7 @@ export const PAYMENT_COLUMNS = [
   'transactions',
   'arrived_at',
   'allocated_at',
+  'unclaimed_at',
 ] as const satisfies readonly (keyof SettlementRow)[];
 
 const WORD = 32;
@@ -109,6 +113,7 @@ export function rowOf(
     allocated_at: dateOf(details?.times.allocated),
     included_at: dateOf(times.included),
     finished_at: dateOf(times.finished),
+    unclaimed_at: dateOf(times.unclaimed),
   };
 }
 

@@ -32,7 +32,7 @@ function fullRegistry(): Registry {
   new RedisMetrics(registry, { roundTripMs: unasked, setUp: unasked });
   new DeploymentMetrics(
     registry,
-    { networks: unasked, lanes: unasked, queues: unasked },
+    { networks: unasked, lanes: unasked, queues: unasked, unclaimed: unasked },
     { live: unasked },
   );
   new HubMetrics(registry, new HubStats(), { trouble: unasked, freeBytes: unasked });

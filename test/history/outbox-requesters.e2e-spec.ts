@@ -30,6 +30,7 @@ describeSettlementStore('RedisSettlementStore with an outbox', async () => {
     include: (ref) => inner.include(ref),
     replaceBlock: (ref) => inner.replaceBlock(ref),
     finalize: (ref) => inner.finalize(ref),
+    unclaimed: () => inner.unclaimed(),
     revert: (ref) => inner.revert(ref),
     refuse: (ref, reason) => inner.refuse(ref, reason),
     holdPlace: (ref, ms) => inner.holdPlace(ref, ms),

@@ -50,6 +50,7 @@ describe('health', () => {
         networks: { status: 'up' },
         lanes: { status: 'up' },
         queue: { status: 'up' },
+        unclaimed: { status: 'up' },
         history: { status: 'up' },
       });
     }

@@ -1,13 +1,14 @@
 import type { Transaction } from 'kysely';
 import { ArchiveError } from '../archive.js';
-import { PAYMENT_COLUMNS, type SettlementRow } from '../settlement-row.js';
+import { LASTING_COLUMNS, type SettlementRow } from '../settlement-row.js';
 import { codeOf } from './database.js';
 import type { Tables } from './tables.js';
 
 /** A row as it was, as far as it decides what has happened, and as it was written. */
 export interface RowChange {
   readonly before:
-    Pick<SettlementRow, 'state' | 'is_paid' | 'transaction' | 'block_hash'> | undefined;
+    | Pick<SettlementRow, 'state' | 'is_paid' | 'transaction' | 'block_hash' | 'unclaimed_at'>
+    | undefined;
   readonly after: SettlementRow;
 }
 
@@ -39,22 +40,22 @@ export async function writeAndTell(
     .where('claimed_at', 'in', days);
   // Locked, in one order: of two processes that write one settlement the second compares with what the first has written.
   const before = await found
-    .select(['id', 'state', 'is_paid', 'transaction', 'block_hash', ...VERSION])
+    .select(['id', 'state', 'is_paid', 'transaction', 'block_hash', 'unclaimed_at', ...VERSION])
     .orderBy('id')
     .forUpdate()
     .execute();
   const written = await write();
   if (written === 0) return 0;
-  const after = await found.select(['id', ...VERSION, ...PAYMENT_COLUMNS]).execute();
+  const after = await found.select(['id', ...VERSION, ...LASTING_COLUMNS]).execute();
   const [olds, news] = [byId(before), byId(after)];
   const changes = rows.flatMap((row): RowChange[] => {
     const name = row.id.toString('hex');
     const [old, stored] = [olds.get(name), news.get(name)];
     if (stored === undefined || versionOf(stored) !== versionOf(row)) return [];
     if (old !== undefined && versionOf(old) === versionOf(row)) return [];
-    // What a payment is may be known from an earlier record alone.
-    const payment = Object.fromEntries(PAYMENT_COLUMNS.map((column) => [column, stored[column]]));
-    return [{ before: old, after: { ...row, ...payment } }];
+    // It may be known from an earlier record alone.
+    const lasting = Object.fromEntries(LASTING_COLUMNS.map((column) => [column, stored[column]]));
+    return [{ before: old, after: { ...row, ...lasting } }];
   });
   try {
     await follower.follow(transaction, changes);

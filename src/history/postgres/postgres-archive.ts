@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { LedgerAt } from '../../settlement/ledger/ledger-scripts.js';
 import type { Change } from '../../settlement/ledger/outbox.js';
 import type { Archive, Stored } from '../archive.js';
-import { PAYMENT_COLUMNS, rowOf, type SettlementRow } from '../settlement-row.js';
+import { LASTING_COLUMNS, rowOf, type SettlementRow } from '../settlement-row.js';
 import { type ChangeFollower, writeAndTell } from './change-follower.js';
 import { asked, codeOf, type Database } from './database.js';
 import { checkMigrated, migrate } from './migrator.js';
@@ -160,7 +160,7 @@ async function writeRows(db: Transaction<Tables>, rows: readonly SettlementRow[]
   if (first === undefined) return 0;
   const columns = Object.keys(first) as (keyof SettlementRow)[];
   const changing = columns.filter((name) => name !== 'id' && name !== 'claimed_at');
-  const kept: ReadonlySet<string> = new Set(PAYMENT_COLUMNS);
+  const kept: ReadonlySet<string> = new Set(LASTING_COLUMNS);
   const values = Object.fromEntries(
     changing.map((name) => [
       name,

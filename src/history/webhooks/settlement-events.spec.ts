@@ -15,12 +15,14 @@ const standing = (
   is_paid,
   transaction: HASH,
   block_hash: is_paid ? HASH : null,
+  unclaimed_at: null,
   ...more,
 });
 const [queued, sent] = [standing('queued'), standing('broadcast')];
 const [included, finalized] = [standing('included'), standing('finalized')];
 const [expired, copied] = [standing('expired'), standing('foreign', true)];
 const elsewhere = standing('included', true, { block_hash: OTHER });
+const unclaimed = standing('finalized', true, { unclaimed_at: new Date(1) });
 
 describe('events of a settlement', () => {
   it.each<[string, Standing | undefined, Standing, string[]]>([
@@ -61,6 +63,9 @@ describe('events of a settlement', () => {
       ['finalized'],
     ],
     ['is paid after it failed', expired, included, ['included']],
+    ['was delivered to nobody for too long', finalized, unclaimed, ['unclaimed']],
+    ['was so when it is first heard of', sent, unclaimed, ['included', 'finalized', 'unclaimed']],
+    ['was so before', unclaimed, unclaimed, []],
   ])('when it %s', (_, before, after, events) => {
     expect(eventsBetween(before, after)).toEqual(events.map((name) => `settlement.${name}`));
   });

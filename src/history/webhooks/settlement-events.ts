@@ -7,11 +7,15 @@ export const SETTLEMENT_EVENTS = [
   'settlement.finalized',
   'settlement.failed',
   'settlement.reorged',
+  'settlement.unclaimed',
 ] as const;
 export type SettlementEvent = (typeof SETTLEMENT_EVENTS)[number];
 
 /** What of a row decides which events there are. */
-export type Standing = Pick<SettlementRow, 'state' | 'is_paid' | 'transaction' | 'block_hash'>;
+export type Standing = Pick<
+  SettlementRow,
+  'state' | 'is_paid' | 'transaction' | 'block_hash' | 'unclaimed_at'
+>;
 
 /**
  * What has happened between two states of a settlement, in its order. The archive may have missed the ones
@@ -32,6 +36,9 @@ export function eventsBetween(
       ...(isFinal(after) && !(isSame && isFinal(before))
         ? (['settlement.finalized'] as const)
         : []),
+      ...(isUnclaimed(after) && !(before !== undefined && isUnclaimed(before))
+        ? (['settlement.unclaimed'] as const)
+        : []),
     ];
   }
   const hasFailed = isFailed(after) && !(before !== undefined && isFailed(before));
@@ -43,6 +50,10 @@ export function eventsBetween(
 
 function isFinal({ state, is_paid }: Standing): boolean {
   return is_paid && state !== 'included';
+}
+
+function isUnclaimed({ unclaimed_at }: Standing): boolean {
+  return unclaimed_at !== null;
 }
 
 function isFailed({ state, is_paid }: Standing): boolean {

@@ -49,9 +49,11 @@ export class AdminController {
   @Header(...NO_STORE)
   @DescribesNewest()
   async settlements(
-    @Query() { search }: SettlementSearchDto,
+    @Query() { search, sale }: SettlementSearchDto,
   ): Promise<{ readonly settlements: readonly SettlementStatus[] }> {
-    return { settlements: await this.admin.settlements(search.trim()) };
+    const settlements =
+      sale === undefined ? this.admin.settlements(search.trim()) : this.admin.unclaimed();
+    return { settlements: await settlements };
   }
 
   @Post('lanes/:lane/pause')

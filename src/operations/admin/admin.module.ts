@@ -7,6 +7,7 @@ import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { LABEL_STORE, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { ApiKeysModule } from '../access/api-keys.module.js';
+import { SettlingHealthModule } from '../health/settling-health.module.js';
 import { AdminController } from './admin.controller.js';
 import { AdminService } from './admin.service.js';
 import { AdminCatalogueController } from './admin-catalogue.controller.js';
@@ -16,7 +17,7 @@ import { SettlementLives } from './settlement-life.js';
 
 /** Imported only where API keys are in use: without them the page is not there rather than open. */
 @Module({
-  imports: [ApiKeysModule, OperatorHistoryModule, ModerationModule],
+  imports: [ApiKeysModule, OperatorHistoryModule, ModerationModule, SettlingHealthModule],
   controllers: [
     AdminPageController,
     AdminHistoryController,

@@ -142,6 +142,17 @@ export const ADMIN_OPENAPI: OpenApiPart = {
         object({
           network: text,
           queue: object({ queued: count, oldestQueuedMs: count, unfinished: count }),
+          unclaimed: object({
+            count: { ...count, description: 'Paid and delivered to nobody: the 5000 newest.' },
+            oldestMs: count,
+            sums: listOf(
+              object({
+                asset: text,
+                count,
+                amount: { ...text, description: 'In atomic units.' },
+              }),
+            ),
+          }),
           headAgeMs: { type: ['integer', 'null'] },
           endpoints: object({ reachable: count, all: count }),
           lanes: listOf(reference('Lane')),

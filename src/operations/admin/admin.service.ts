@@ -30,6 +30,8 @@ import {
 import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
+import { DeploymentReport } from '../health/deployment-report.js';
+import type { UnclaimedHealth } from '../health/unclaimed-health.js';
 
 /** A lane that nobody has held for this long belongs to a key that is not ours any more. */
 const FORGOTTEN_MS = 24 * 3_600_000;
@@ -95,6 +97,8 @@ interface QueueView {
 interface NetworkView {
   readonly network: string;
   readonly queue: QueueView;
+  /** What is paid and was delivered to nobody. */
+  readonly unclaimed: Omit<UnclaimedHealth, 'network'>;
   readonly headAgeMs: number | null;
   readonly endpoints: { readonly reachable: number; readonly all: number };
   readonly lanes: readonly LaneView[];
@@ -119,6 +123,7 @@ export class AdminService {
     private readonly switches: LaneSwitches,
     private readonly processes: ProcessRegistry,
     private readonly status: StatusService,
+    private readonly deployment: DeploymentReport,
     private readonly apiKeys: ApiKeyStore,
     private readonly config: AppConfig,
   ) {}
@@ -126,13 +131,18 @@ export class AdminService {
   /** @throws RedisUnavailableError */
   async overview(): Promise<Overview> {
     const at = Date.now();
-    const [processes, lanes] = await Promise.all([this.processes.live(), this.#lanes(at)]);
+    const [processes, lanes, unclaimed] = await Promise.all([
+      this.processes.live(),
+      this.#lanes(at),
+      this.deployment.unclaimed(),
+    ]);
     const networks = await Promise.all(
       this.chains.all.map(async (chain): Promise<NetworkView> => {
         const head = chain.bestHead?.head;
         return {
           network: chain.config.network,
           queue: await this.#queue(chain.chainId),
+          unclaimed: unclaimedOf(unclaimed, chain.config.network),
           headAgeMs: head === undefined ? null : Math.max(0, at - head.timestamp * 1000),
           endpoints: {
             reachable: chain.endpoints.filter(({ isReachable }) => isReachable === true).length,
@@ -172,13 +182,28 @@ export class AdminService {
     }
     const payer = readAddress(search);
     if (search !== '' && payer === undefined) return [];
-    const found = await Promise.all(
-      this.chains.all.map(({ chainId }): Promise<readonly Settlement[]> =>
-        payer === undefined
-          ? this.settlementQueries.newest(chainId, SETTLEMENTS_SHOWN)
-          : this.settlementQueries.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
-      ),
+    return this.#newest((chainId) =>
+      payer === undefined
+        ? this.settlementQueries.newest(chainId, SETTLEMENTS_SHOWN)
+        : this.settlementQueries.newestOfPayer(chainId, payer, SETTLEMENTS_SHOWN),
     );
+  }
+
+  /**
+   * The newest of those that are paid and were delivered to nobody.
+   *
+   * @throws RedisUnavailableError
+   */
+  unclaimed(): Promise<readonly SettlementStatus[]> {
+    return this.#newest((chainId) =>
+      this.settlementQueries.newestUnclaimed(chainId, SETTLEMENTS_SHOWN),
+    );
+  }
+
+  async #newest(
+    ask: (chainId: number) => Promise<readonly Settlement[]>,
+  ): Promise<readonly SettlementStatus[]> {
+    const found = await Promise.all(this.chains.all.map(({ chainId }) => ask(chainId)));
     return found
       .flat()
       .map(statusOf)
@@ -265,6 +290,11 @@ function historyFactsOf({ history, webhooks }: AppConfig): HistoryFacts {
     reconciles: history?.reconcilesAt !== undefined,
     catalogue: history?.catalogue !== undefined,
   };
+}
+
+function unclaimedOf(all: readonly UnclaimedHealth[], of: string): NetworkView['unclaimed'] {
+  const { count = 0, oldestMs = 0, sums = [] } = all.find(({ network }) => network === of) ?? {};
+  return { count, oldestMs, sums };
 }
 
 /** A pause counts from the moment it is written, not from the lane's next report. */

@@ -2,14 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { Shared } from '../../platform/concurrency/shared.js';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries, QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { type LaneHealth, laneHealths } from './lane-health.js';
 import { type NetworkHealth, networkHealth } from './network-health.js';
 import { type QueueHealth, queueHealth } from './queue-health.js';
+import { type UnclaimedHealth, unclaimedHealth } from './unclaimed-health.js';
 
 /** However many probes and scrapes come, the ledger counts the queue this often at most. */
 const QUEUE_KEPT_MS = 1000;
+/** Likewise of what is unclaimed: each of them is read. */
+const UNCLAIMED_KEPT_MS = 5000;
 
 /**
  * The state of the whole deployment as this process knows it: from the ledger, where every lane reports
@@ -18,14 +22,20 @@ const QUEUE_KEPT_MS = 1000;
 @Injectable()
 export class DeploymentReport {
   readonly #queues: Shared<readonly QueueStatus[]>;
+  readonly #unclaimed: Shared<readonly UnclaimedHealth[]>;
 
   constructor(
     private readonly chains: ChainRegistry,
     @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
+    @Inject(SETTLEMENT_QUERIES) settlements: Pick<SettlementQueries, 'unclaimed'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {
     const chainIds = chains.all.map(({ chainId }) => chainId);
     this.#queues = new Shared(() => laneQueries.queues(chainIds), QUEUE_KEPT_MS);
+    this.#unclaimed = new Shared(async () => {
+      const found = chainIds.map((chainId) => settlements.unclaimed(chainId));
+      return (await Promise.all(found)).map(unclaimedHealth);
+    }, UNCLAIMED_KEPT_MS);
   }
 
   /** @throws RedisUnavailableError */
@@ -47,5 +57,13 @@ export class DeploymentReport {
   async queues(): Promise<readonly QueueHealth[]> {
     const [statuses, lanes] = await Promise.all([this.#queues.get(), this.lanes()]);
     return statuses.map((status) => queueHealth(status, lanes));
+  }
+  /**
+   * What is paid and was delivered to nobody, as it was some seconds ago at most.
+   *
+   * @throws RedisUnavailableError
+   */
+  unclaimed(): Promise<readonly UnclaimedHealth[]> {
+    return this.#unclaimed.get();
   }
 }

@@ -38,6 +38,15 @@ export class SettlingHealthModule implements OnModuleInit {
         facts: byName(await this.deployment.queues(), 'network'),
       }),
     });
+    // It is about sellers that did not come back, and no reason to settle less.
+    this.indicators.add({
+      name: 'unclaimed',
+      timeoutMs,
+      report: async () => ({
+        isUp: true,
+        facts: byName(await this.deployment.unclaimed(), 'network'),
+      }),
+    });
   }
 }
 

@@ -20,12 +20,16 @@ export class DeploymentMetrics {
   readonly #showNetwork: (network: NetworkHealth) => void;
   readonly #showLane: (lane: LaneHealth) => void;
   readonly #showQueue: (queue: QueueHealth) => void;
+  readonly #unclaimed: Gauge<'network'>;
   readonly #processes: Gauge<'role'>;
 
   constructor(
     registry: Registry,
     @Inject(DeploymentReport)
-    private readonly deployment: Pick<DeploymentReport, 'networks' | 'lanes' | 'queues'>,
+    private readonly deployment: Pick<
+      DeploymentReport,
+      'networks' | 'lanes' | 'queues' | 'unclaimed'
+    >,
     @Inject(ProcessRegistry) private readonly processes: Pick<ProcessRegistry, 'live'>,
   ) {
     const gauges: Gauge[] = [];
@@ -37,6 +41,11 @@ export class DeploymentMetrics {
     this.#showNetwork = networkGauges(gauge);
     this.#showLane = laneGauges(gauge);
     this.#showQueue = queueGauges(gauge);
+    this.#unclaimed = gauge(
+      'x402_settlements_unclaimed',
+      'Final payments for which no requester has its success: paid and not delivered.',
+      ['network'],
+    );
     this.#processes = gauge('x402_processes', 'Living processes of the deployment by role.', [
       'role',
     ]);
@@ -44,16 +53,18 @@ export class DeploymentMetrics {
   }
 
   async refresh(): Promise<void> {
-    const [networks, lanes, queues, processes] = await Promise.allSettled([
+    const [networks, lanes, queues, unclaimed, processes] = await Promise.allSettled([
       this.deployment.networks(),
       this.deployment.lanes(),
       this.deployment.queues(),
+      this.deployment.unclaimed(),
       this.processes.live(),
     ]);
     for (const gauge of this.#gauges) gauge.reset();
     for (const network of readOrNone(networks)) this.#showNetwork(network);
     for (const lane of readOrNone(lanes)) this.#showLane(lane);
     for (const queue of readOrNone(queues)) this.#showQueue(queue);
+    for (const { network, count } of readOrNone(unclaimed)) this.#unclaimed.set({ network }, count);
     if (processes.status === 'rejected') return;
     const roles = processes.value.flatMap((one) => one.roles);
     for (const role of ['api', 'worker', ...roles]) {

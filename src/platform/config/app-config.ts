@@ -80,6 +80,8 @@ const Settings = z.object({
   SETTLE_WAIT_MS: integerSetting(1000, 120_000).default(20_000),
   SETTLE_FINALITY: z.enum(['included', 'finalized']).default('included'),
   SALE_GRACE_MS: integerSetting(0, 86_400_000).default(60_000),
+  /** Milliseconds that a final payment may be without a sale before operators and its seller are told. */
+  UNCLAIMED_AFTER_MS: integerSetting(1000, 86_400_000).default(60_000),
   /** Gas units. */
   MAX_GAS_PER_SETTLE: integerSetting(50_000, 16_000_000).default(300_000),
   ERC6492_FACTORIES: factoriesSetting.default(new Set()),
@@ -168,6 +170,7 @@ export class AppConfig {
   readonly settleWaitMs: number;
   readonly settleFinality: 'included' | 'finalized';
   readonly saleGraceMs: number;
+  readonly unclaimedAfterMs: number;
   readonly maxGasPerSettle: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
@@ -213,6 +216,7 @@ export class AppConfig {
     this.settleWaitMs = settings.SETTLE_WAIT_MS;
     this.settleFinality = settings.SETTLE_FINALITY;
     this.saleGraceMs = settings.SALE_GRACE_MS;
+    this.unclaimedAfterMs = settings.UNCLAIMED_AFTER_MS;
     this.maxGasPerSettle = BigInt(settings.MAX_GAS_PER_SETTLE);
     this.walletFactories = settings.ERC6492_FACTORIES;
     this.builderCode = settings.BUILDER_CODE;

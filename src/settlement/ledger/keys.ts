@@ -34,6 +34,8 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `deadlines` | zset | always | all of those by deadline |
  * | `pending` | zset | always | claimed, their job not picked up yet |
  * | `later`, `parked` | zset | while not empty | those that wait for a time, by that time |
+ * | `unsold` | zset | while not empty | final payments without a sale, by the time since when, ms |
+ * | `unclaimed` | zset | while not empty | the 5000 newest of those that have been so for `UNCLAIMED_AFTER_MS` |
  * | `payees` | zset | while not empty | payees with ready work, by turn |
  * | `turn` | string | always | the newest turn |
  * | `ready:<payTo>` `…:ready:0xc3…` | zset | while not empty | ready settlements by deadline |
@@ -85,6 +87,7 @@ export const formatKey = (chainId: number): string => ledgerKey(chainId, 'format
 export const recordKey = (chainId: number, id: string): string => ledgerKey(chainId, `s:${id}`);
 export const recordKeys = (chainId: number, ids: readonly string[]): string[] =>
   ids.map((id) => recordKey(chainId, id));
+export const detailsKey = (chainId: number, id: string): string => ledgerKey(chainId, `d:${id}`);
 export const authorizationKey = (chainId: number, authorizationId: string): string =>
   ledgerKey(chainId, `a:${authorizationId}`);
 export const lostSaleKey = (chainId: number, authorizationId: string): string =>
@@ -106,6 +109,7 @@ export const listKey = (
     | 'pending'
     | 'later'
     | 'parked'
+    | 'unclaimed'
     | 'newest'
     | 'cooling'
     | 'lanes'

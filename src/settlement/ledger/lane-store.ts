@@ -90,7 +90,8 @@ export interface LaneQueue {
 
   /**
    * Makes ready what was put off and whose time has come, and expires what is queued, was not taken and
-   * is past its deadline. For any worker of the chain; no lane is needed.
+   * is past its deadline. What is paid, final and without a sale for too long is unclaimed from here on. For any worker
+   * of the chain; no lane is needed.
    *
    * @returns how many became ready, and which expired.
    */

@@ -17,5 +17,7 @@ export interface RecordedSettlement {
     readonly claimed: number;
     readonly included: number | undefined;
     readonly finished: number | undefined;
+    /** When it had been paid and without a sale for too long. */
+    readonly unclaimed?: number | undefined;
   };
 }

@@ -17,6 +17,7 @@ const LIMITS = {
   retentionSeconds: 3600,
   tombstoneSeconds: 7200,
   saleGraceMs: 60_000,
+  unclaimedAfterMs: 60_000,
 };
 
 let requesters = 0;

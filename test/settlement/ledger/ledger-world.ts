@@ -4,7 +4,7 @@ import { freePort } from '../../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../../sandbox/redis.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { epochKey, laneKey, recordKey } from '../../../src/settlement/ledger/keys.js';
+import { epochKey, laneKey, listKey, recordKey } from '../../../src/settlement/ledger/keys.js';
 import type { HeldLane, LaneLedger } from '../../../src/settlement/ledger/lane-store.js';
 import { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
@@ -13,6 +13,7 @@ import type { Attempt } from '../../../src/settlement/model/attempt.js';
 import {
   CHAIN_ID,
   CONTRACT_GRACE_MS,
+  CONTRACT_UNCLAIMED_MS,
   type StoreWorld,
 } from '../../twins/settlement/ledger/settlement-store-contract.js';
 import { redisLanes } from './redis-lanes.js';
@@ -22,6 +23,7 @@ export const LIMITS = {
   retentionSeconds: 3600,
   tombstoneSeconds: 7200,
   saleGraceMs: CONTRACT_GRACE_MS,
+  unclaimedAfterMs: CONTRACT_UNCLAIMED_MS,
 };
 
 export const NO_BUDGET = {
@@ -182,6 +184,10 @@ export class LedgerWorld {
       include: (ref) => this.include(ref),
       replaceBlock: (ref) => this.replaceBlock(ref),
       finalize: (ref) => this.end(ref, 'finalized'),
+      unclaimed: async () => {
+        await this.lanes.queue.sweep(CHAIN_ID, 500);
+        return this.redis.zrange(listKey(CHAIN_ID, 'unclaimed'), '0', '-1');
+      },
       revert: (ref) => this.end(ref, 'reverted'),
       refuse: (ref, reason) => this.refuse(ref, reason),
       holdPlace: (ref, ms) => this.holdPlace(ref, ms),

@@ -10,7 +10,7 @@ import type { LedgerLifetimes } from '../../../src/settlement/ledger/settlement-
 /** The ledger as lanes use it, in Redis. */
 export function redisLanes(
   scripts: LedgerScripts,
-  lifetimes: LedgerLifetimes,
+  lifetimes: LedgerLifetimes & { readonly unclaimedAfterMs: number },
   archive?: SettlementArchive,
 ): LaneLedger {
   return {

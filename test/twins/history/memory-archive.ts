@@ -2,7 +2,7 @@ import { type Archive, ArchiveError, type Stored } from '../../../src/history/ar
 import type { ArchiveReader } from '../../../src/history/archive-reader.js';
 import { settlementOfRow } from '../../../src/history/archived-row.js';
 import { monthOf, oldestKept } from '../../../src/history/months.js';
-import { PAYMENT_COLUMNS, rowOf, type SettlementRow } from '../../../src/history/settlement-row.js';
+import { LASTING_COLUMNS, rowOf, type SettlementRow } from '../../../src/history/settlement-row.js';
 import type { LedgerAt } from '../../../src/settlement/ledger/ledger-scripts.js';
 import type { Change } from '../../../src/settlement/ledger/outbox.js';
 import type {
@@ -72,7 +72,7 @@ export class MemoryArchive implements Archive {
     const known = this.rows.get(change.id);
     if (known !== undefined && !isOlder(known, row)) return 'stale';
     const payment = Object.fromEntries(
-      PAYMENT_COLUMNS.map((name) => [name, row[name] ?? known?.[name] ?? null]),
+      LASTING_COLUMNS.map((name) => [name, row[name] ?? known?.[name] ?? null]),
     );
     const claimed_at = known?.claimed_at ?? row.claimed_at;
     this.rows.set(change.id, { ...row, ...payment, claimed_at });

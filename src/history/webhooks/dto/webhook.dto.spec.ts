@@ -20,7 +20,9 @@ describe('a webhook that is asked for', () => {
       url: URL_,
       description: '',
       payees: undefined,
-      events: ['included', 'finalized', 'failed', 'reorged'].map((name) => `settlement.${name}`),
+      events: ['included', 'finalized', 'failed', 'reorged', 'unclaimed'].map(
+        (name) => `settlement.${name}`,
+      ),
     });
   });
 

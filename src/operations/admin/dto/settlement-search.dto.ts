@@ -1,5 +1,5 @@
 import { IgnoresUnknown } from '../../../platform/http/request.pipe.js';
-import { IsText } from '../../../platform/http/validators.js';
+import { IsOneOf, IsText } from '../../../platform/http/validators.js';
 
 @IgnoresUnknown()
 export class SettlementSearchDto {
@@ -14,4 +14,10 @@ export class SettlementSearchDto {
     },
   )
   readonly search: string = '';
+
+  @IsOneOf(['unclaimed'], {
+    optional: true,
+    description: 'In place of a search: what is paid and was delivered to nobody.',
+  })
+  readonly sale?: 'unclaimed';
 }

@@ -12,9 +12,18 @@ import {
   SETTLEMENT_ARCHIVE,
   type SettlementArchive,
 } from '../settlement-archive.js';
-import type { PastSettlement, Settlement, SettlementQueries } from './settlement-queries.js';
+import type {
+  PastSettlement,
+  Settlement,
+  SettlementQueries,
+  UnclaimedSettlements,
+  UnclaimedSum,
+} from './settlement-queries.js';
 
 const SCRIPTS = { byId: loadScript('record_and_details'), claimsOf: loadScript('claims_of') };
+
+/** Records read in one turn: others are served in between. */
+const READ_TOGETHER = 500;
 
 /** {@link SettlementQueries} in Redis, and in the archive for what is not there any more. */
 @Injectable()
@@ -63,6 +72,63 @@ export class RedisSettlementQueries implements SettlementQueries {
   newestOfPayer(chainId: number, payer: Address, most: number): Promise<readonly Settlement[]> {
     const query = { by: 'time', chainId, payer, most } as const;
     return this.#newestIn(keys.payerKey(chainId, payer), query);
+  }
+
+  async unclaimed(chainId: number): Promise<UnclaimedSettlements> {
+    const redis = this.scripts.ledger.of(chainId);
+    const list = keys.listKey(chainId, 'unclaimed');
+    const [[seconds], flat] = await redisCall(
+      'unclaimed',
+      Promise.all([redis.time(), redis.zrange(list, '0', '-1', 'WITHSCORES')]),
+    );
+    const ids = flat.filter((_, index) => index % 2 === 0);
+    const [, since] = flat;
+    const sums = new Map<Address, Omit<UnclaimedSum, 'asset'>>();
+    for (let from = 0; from < ids.length; from += READ_TOGETHER) {
+      const paid = await this.#paidBy(chainId, ids.slice(from, from + READ_TOGETHER));
+      for (const { asset, amount } of paid) {
+        const sum = sums.get(asset) ?? { count: 0, amount: 0n };
+        sums.set(asset, { count: sum.count + 1, amount: sum.amount + amount });
+      }
+    }
+    return {
+      chainId,
+      count: ids.length,
+      oldestMs: since === undefined ? 0 : Math.max(0, Number(seconds) * 1000 - Number(since)),
+      sums: [...sums].map(([asset, sum]) => ({ asset, ...sum })),
+    };
+  }
+
+  async newestUnclaimed(chainId: number, most: number): Promise<readonly Settlement[]> {
+    const list = keys.listKey(chainId, 'unclaimed');
+    const redis = this.scripts.ledger.of(chainId);
+    const ids = await redisCall('unclaimed', redis.zrevrange(list, 0, most - 1));
+    return this.#hot(chainId, ids);
+  }
+
+  /** What settlements have paid, without those whose details are gone. */
+  async #paidBy(
+    chainId: number,
+    ids: readonly string[],
+  ): Promise<readonly { readonly asset: Address; readonly amount: bigint }[]> {
+    const redis = this.scripts.ledger.of(chainId);
+    const read = await redisCall(
+      'unclaimed',
+      Promise.all(
+        ids.map((id) =>
+          Promise.all([
+            redis.get(keys.detailsKey(chainId, id)),
+            redis.hget(keys.recordKey(chainId, id), 'settled'),
+          ]),
+        ),
+      ),
+    );
+    return read.flatMap(([kept, settled]) => {
+      if (kept === null) return [];
+      const details = parseDetails(kept);
+      const amount = BigInt(settled ?? details.get('amount') ?? 0);
+      return [{ asset: details.get('asset') as Address, amount }];
+    });
   }
 
   /** A list is no answer about any one of them: without the archive it is shorter. */

@@ -27,6 +27,22 @@ export interface PastSettlement {
 /** All that is known of one claim. {@link SettlementStatus} is what anyone may see of it. */
 export type Settlement = LiveSettlement | EndedSettlement | PastSettlement;
 
+/** What of one chain is paid, final and was given to no requester within `UNCLAIMED_AFTER_MS`. */
+export interface UnclaimedSettlements {
+  readonly chainId: number;
+  readonly count: number;
+  /** Milliseconds since the longest of them has been so; 0 where there is none. */
+  readonly oldestMs: number;
+  readonly sums: readonly UnclaimedSum[];
+}
+
+/** In atomic units. */
+export interface UnclaimedSum {
+  readonly asset: Address;
+  readonly count: number;
+  readonly amount: bigint;
+}
+
 /**
  * Everything that people and programs ask about settlements: of the ledger, and what it does not hold any
  * more of the archive. It changes nothing, and what one settlement shows was so at one moment.
@@ -48,4 +64,10 @@ export interface SettlementQueries {
 
   /** Likewise, of one payer. */
   newestOfPayer(chainId: number, payer: Address, most: number): Promise<readonly Settlement[]>;
+
+  /** How much is unclaimed. */
+  unclaimed(chainId: number): Promise<UnclaimedSettlements>;
+
+  /** What is unclaimed, newest first. */
+  newestUnclaimed(chainId: number, most: number): Promise<readonly Settlement[]>;
 }

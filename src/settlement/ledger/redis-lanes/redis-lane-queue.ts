@@ -21,7 +21,8 @@ const EXPIRES_AFTER_MS = 10_000;
 export class RedisLaneQueue implements LaneQueue {
   constructor(
     private readonly scripts: LedgerScripts,
-    @Inject(AppConfig) private readonly lifetimes: LedgerLifetimes,
+    @Inject(AppConfig)
+    private readonly lifetimes: LedgerLifetimes & Pick<AppConfig, 'unclaimedAfterMs'>,
   ) {}
 
   async paymentsOf(
@@ -60,7 +61,13 @@ export class RedisLaneQueue implements LaneQueue {
   }
 
   async sweep(chainId: number, most: number): Promise<SweepResult> {
-    const args = [most, keys.workChannel(chainId), EXPIRES_AFTER_MS, ...lifeOf(this.lifetimes)];
+    const args = [
+      most,
+      keys.workChannel(chainId),
+      EXPIRES_AFTER_MS,
+      ...lifeOf(this.lifetimes),
+      this.lifetimes.unclaimedAfterMs,
+    ];
     const lists = [keys.listKey(chainId, 'later'), keys.listKey(chainId, 'deadlines')];
     const [ready, ...expired] = asTexts(
       await this.scripts.run(chainId, { script: LANE_SCRIPTS.sweep, keys: lists, args }),

@@ -40,6 +40,7 @@ r.handed_out = r.handed_out or is_async
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '', 'async',
   is_async and '1' or (r.async and '1' or ''))
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
+if r.paid then leave_unsold(r.id) end
 redis.call('ZREM', waiters_key(r.id), requester)
 publish(r.id, 'sold')
 return answer('sold')

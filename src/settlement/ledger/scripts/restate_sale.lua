@@ -19,5 +19,6 @@ r.handed_out = r.handed_out or ARGV[4] == '1'
 put(r, 'sale', 'sold', 'sold_to', ARGV[2], 'sold_key', ARGV[3], 'told', ARGV[4] == '1' and '' or '1',
   'async', ARGV[4])
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
+if r.paid then leave_unsold(r.id) end
 publish(r.id, 'sold')
 return 1

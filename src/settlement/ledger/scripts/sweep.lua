@@ -2,11 +2,13 @@
 --- @include "expiry"
 
 -- Makes ready what waited for its time, and ends what is queued past its deadline: nothing was ever signed for
--- it, so nothing of it can land.
+-- it, so nothing of it can land. Notes what is paid and has had no sale for too long.
 -- KEYS[1] epoch, KEYS[2] later, KEYS[3] deadlines
 -- ARGV[1] epoch, ARGV[2] most, ARGV[3] channel of work, ARGV[4] ms after a deadline,
--- ARGV[5] seconds a finished record is kept, ARGV[6] seconds details are kept
+-- ARGV[5] seconds a finished record is kept, ARGV[6] seconds details are kept, ARGV[7] ms that a final payment may be without a sale
 -- Returns {how many became ready, ids that expired...}.
+local UNCLAIMED_MOST = 5000
+
 local at, count = now(), 0
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], 0, at, 'LIMIT', 0, ARGV[2])) do
   local r = read(record_key(id))
@@ -27,4 +29,22 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], 0, before, 'LIMIT', 0, 
   end
 end
 out[1] = count
+
+local unsold, unclaimed = prefix .. 'unsold', prefix .. 'unclaimed'
+local until_ms = string.format('%.0f', at - tonumber(ARGV[7]))
+local late = redis.call('ZRANGEBYSCORE', unsold, '-inf', until_ms, 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+for i = 1, #late, 2 do
+  local id = late[i]
+  redis.call('ZREM', unsold, id)
+  local r = read_sale(record_key(id))
+  if r and r.paid and r.sale == 'open' then
+    redis.call('ZADD', unclaimed, late[i + 1], id)
+    -- The history is told once of each settlement.
+    if redis.call('HEXISTS', r.redis_key, 't_unclaimed') == 0 then put(r, 't_unclaimed', at) end
+  end
+end
+-- The records, or their details, are gone by then.
+local kept_ms = math.min(tonumber(ARGV[5]), tonumber(ARGV[6])) * 1000
+redis.call('ZREMRANGEBYSCORE', unclaimed, '-inf', string.format('%.0f', at - kept_ms))
+redis.call('ZREMRANGEBYRANK', unclaimed, 0, -UNCLAIMED_MOST - 1)
 return out

@@ -31,6 +31,8 @@ export interface MemoryRecord {
   reason: Reason | undefined;
   readonly claimedAt: number;
   includedAt: number;
+  /** When it ended, or was open again after that. */
+  unsoldAt: number;
   approval: SponsoringState;
   placedAt: number;
   readonly eligible: Set<string>;
@@ -68,6 +70,7 @@ export function newRecord(
     reason: undefined,
     claimedAt: now,
     includedAt: 0,
+    unsoldAt: 0,
     approval: payment !== undefined && inFlightKindOf(payment) === 'a' ? 'asked' : 'none',
     placedAt: 0,
     eligible: new Set(requester.credentials),
@@ -81,6 +84,12 @@ export function isEarly({ hashes }: MemoryRecord): boolean {
 
 export function isSold({ soldTo }: MemoryRecord): boolean {
   return soldTo !== '';
+}
+
+/** Paid by a transaction that is final, and not sold. */
+export function isUnsold(record: MemoryRecord): boolean {
+  const { stage, isPaid, hashes } = record;
+  return isFinishedStage(stage) && isPaid && hashes.length > 0 && !isSold(record);
 }
 
 /** It has ended, unpaid, and nobody was told of success. */

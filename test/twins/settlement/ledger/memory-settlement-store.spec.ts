@@ -1,6 +1,10 @@
 import type { SettlementEvent } from '../../../../src/settlement/model/settlement-machine.js';
 import { MemorySettlementStore } from './memory-settlement-store.js';
-import { CONTRACT_GRACE_MS, describeSettlementStore } from './settlement-store-contract.js';
+import {
+  CONTRACT_GRACE_MS,
+  CONTRACT_UNCLAIMED_MS,
+  describeSettlementStore,
+} from './settlement-store-contract.js';
 
 describeSettlementStore('MemorySettlementStore', () => {
   let now = 1_000_000;
@@ -31,6 +35,7 @@ describeSettlementStore('MemorySettlementStore', () => {
     include: events('included'),
     replaceBlock: events('block_replaced'),
     finalize: events('finalized_paid'),
+    unclaimed: () => Promise.resolve(store.unclaimed(CONTRACT_UNCLAIMED_MS)),
     revert: events('finalized_unpaid_reverted'),
     refuse: ({ id }, reason) => {
       take(id);

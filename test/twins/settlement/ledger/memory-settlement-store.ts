@@ -105,6 +105,10 @@ export class MemorySettlementStore implements SettlementStore {
     this.#settlements.queueAgain(id);
   }
 
+  unclaimed(afterMs: number): readonly string[] {
+    return this.#settlements.unclaimed(afterMs);
+  }
+
   idsOf(identity: PaymentIdentity): Index {
     return this.#settlements.idsOf(identity.authorizationId);
   }

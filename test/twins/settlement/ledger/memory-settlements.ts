@@ -31,6 +31,7 @@ import {
   isOverUnpaid,
   isSold,
   isSoldTo,
+  isUnsold,
   type MemoryRecord,
 } from './memory-record.js';
 
@@ -158,7 +159,16 @@ export class MemorySettlements {
     }
   }
 
+  /** Paid, final, and without a sale for so many milliseconds. */
+  unclaimed(afterMs: number): readonly string[] {
+    const until = this.now() - afterMs;
+    return [...this.#records.values()]
+      .filter((one) => isUnsold(one) && one.unsoldAt <= until)
+      .map(({ id }) => id);
+  }
+
   #conclude(record: MemoryRecord): void {
+    record.unsoldAt = this.now();
     const index = { ...this.idsOf(record.identity.authorizationId) };
     if (index.live === record.id) delete index.live;
     if (record.hashes.length > 0 || record.isPaid) index.last = record.id;
@@ -224,6 +234,7 @@ export class MemorySettlements {
 
   open(record: MemoryRecord): void {
     Object.assign(record, { soldTo: '', soldKey: '', isTold: false, isAsync: false });
+    record.unsoldAt = this.now();
     const index = this.#indexes.get(record.identity.authorizationId);
     if (index?.sold === record.id) delete index.sold;
   }

@@ -32,6 +32,8 @@ export interface StoreWorld {
   include(ref: ClaimRef): Promise<void>;
   replaceBlock(ref: ClaimRef): Promise<void>;
   finalize(ref: ClaimRef): Promise<void>;
+  /** What workers look at each second is looked at. @returns the ids of what is paid and without a sale for too long. */
+  unclaimed(): Promise<readonly string[]>;
   revert(ref: ClaimRef): Promise<void>;
   /** Before anything was signed. */
   refuse(ref: ClaimRef, reason: Reason): Promise<void>;
@@ -41,6 +43,8 @@ export interface StoreWorld {
   goBackBeforeSale(ref: ClaimRef, agoMs?: number): Promise<void>;
 }
 
+/** Milliseconds that a final payment may be without a sale, in every world. */
+export const CONTRACT_UNCLAIMED_MS = 300;
 /** Milliseconds after the inclusion from which on everybody may have the sale, in every world. */
 export const CONTRACT_GRACE_MS = 600;
 export const CHAIN_ID = 31_337;
@@ -565,6 +569,55 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const sale = { ref, authorizationId, requester: first, isHandedOut: true };
         expect(await store.restate(sale)).toBe(true);
         expect((await claim(second, made)).kind).toBe('claimed');
+      });
+    });
+
+    describe('a payment that is final and not sold', () => {
+      async function paid(requester: Requester, made = aPayment()): Promise<ClaimRef> {
+        const ref = await claimed(requester, made);
+        await world.broadcast(ref, TX);
+        await world.include(ref);
+        return ref;
+      }
+
+      it('is unclaimed after a while, and no longer once its requester comes back with its key', async () => {
+        const keyTag = `key-${requesters}`;
+        const ref = await paid(aRequester({ keyTag }));
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).not.toContain(ref.id);
+        await world.finalize(ref);
+        expect(await world.unclaimed()).not.toContain(ref.id);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).toContain(ref.id);
+        expect((await store.redeem(ref, aRequester({ keyTag }), 'included')).kind).toBe('sold');
+        expect(await world.unclaimed()).not.toContain(ref.id);
+      });
+
+      it('is not where it was sold before, and is where its answer did not arrive', async () => {
+        const [requester, made] = [aRequester(), aPayment()];
+        const ref = await paid(requester, made);
+        await store.redeem(ref, requester, 'included');
+        await world.finalize(ref);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).not.toContain(ref.id);
+        await store.takeBack(ref, made.identity.authorizationId, requester);
+        expect(await world.unclaimed()).not.toContain(ref.id);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).toContain(ref.id);
+      });
+
+      it('is not where a process says again that it sold it, or where it failed', async () => {
+        const [requester, made] = [aRequester(), aPayment()];
+        const [ref, failed] = [await paid(requester, made), await claimed(aRequester())];
+        await world.finalize(ref);
+        await world.broadcast(failed, TX);
+        await world.revert(failed);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).toContain(ref.id);
+        const { authorizationId } = made.identity;
+        await store.restate({ ref, authorizationId, requester, isHandedOut: false });
+        const unclaimed = await world.unclaimed();
+        expect([ref.id, failed.id].filter((id) => unclaimed.includes(id))).toEqual([]);
       });
     });
 

@@ -398,6 +398,17 @@ local function advance(r, event, ...)
   return true
 end
 
+-- ---------------------------------------------------------------- paid and not sold
+
+-- A final payment without a sale. `sweep.lua` moves it from `unsold` to `unclaimed` once that has lasted too long.
+local function enter_unsold(id)
+  redis.call('ZADD', prefix .. 'unsold', now(), id)
+end
+
+local function leave_unsold(id)
+  if redis.call('ZREM', prefix .. 'unsold', id) == 0 then redis.call('ZREM', prefix .. 'unclaimed', id) end
+end
+
 -- ---------------------------------------------------------------- the end
 
 local MINUTE = 60
@@ -448,7 +459,11 @@ local function conclude(r, event, found, life)
     keep('paid', '1')
     keep('t_included', all.t_included or tostring(at))
     -- What is paid and open is still to be sold to who is eligible.
-    if sale == 'open' then keep('early', all.early) end
+    if sale == 'open' then
+      keep('early', all.early)
+      -- Where nothing was due nobody has lost anything.
+      if tx ~= '' then enter_unsold(r.id) end
+    end
   end
   keep('block', found.block or (found.paid and all.block))
   keep('block_hash', found.block_hash or (found.paid and all.block_hash))

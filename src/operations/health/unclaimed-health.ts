@@ -1,0 +1,31 @@
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { UnclaimedSettlements } from '../../settlement/ledger/queries/settlement-queries.js';
+
+/** Payments of one network that are final and for which no requester has its success: their buyers have nothing. */
+export interface UnclaimedHealth {
+  readonly network: string;
+  /** The 5000 newest are counted. */
+  readonly count: number;
+  /** Milliseconds since the oldest of them has been so; 0 where there is none. */
+  readonly oldestMs: number;
+  /** By asset, in atomic units. */
+  readonly sums: readonly {
+    readonly asset: string;
+    readonly count: number;
+    readonly amount: string;
+  }[];
+}
+
+export function unclaimedHealth({
+  chainId,
+  count,
+  oldestMs,
+  sums,
+}: UnclaimedSettlements): UnclaimedHealth {
+  return {
+    network: caip2Of(chainId),
+    count,
+    oldestMs,
+    sums: sums.map((sum) => ({ ...sum, amount: sum.amount.toString() })),
+  };
+}
