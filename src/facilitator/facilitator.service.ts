@@ -140,6 +140,7 @@ export class FacilitatorService {
       resultOf(answer),
       answer?.body.errorReason,
       Date.now() - terms.arrivedAt,
+      terms.idempotencyKey.caller,
     );
     return answer && withExtension(this.#explained(answer, request), carried);
   }

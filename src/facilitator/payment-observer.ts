@@ -22,12 +22,16 @@ export type SettleResult = 'success' | 'accepted' | 'pending' | 'failure' | 'hun
 export interface PaymentObserver {
   /** @param reason - absent when the payment is valid. */
   verified(subject: RequestSubject, reason: Reason | undefined, durationMs: number): void;
-  /** @param durationMs - from the first byte of the request. */
+  /**
+   * @param durationMs - from the first byte of the request.
+   * @param caller - id of the API key, where keys are in use.
+   */
   settled(
     subject: RequestSubject,
     result: SettleResult,
     reason: Reason | undefined,
     durationMs: number,
+    caller: string | undefined,
   ): void;
 }
 

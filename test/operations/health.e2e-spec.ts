@@ -51,6 +51,7 @@ describe('health', () => {
         lanes: { status: 'up' },
         queue: { status: 'up' },
         unclaimed: { status: 'up' },
+        settles: { status: 'up' },
         history: { status: 'up' },
       });
     }

@@ -129,7 +129,7 @@ describe('in trouble', () => {
   });
 
   it('a signer that runs dry is named before a settle fails, and none fails on chain', async () => {
-    const { url, opsUrl } = await world.service();
+    const { url, opsUrl, log } = await world.service();
     await settles(url);
     const lane = `${world.chainId}:${SIGNER.address.toLowerCase()}`;
     const left = async (): Promise<number> =>
@@ -154,13 +154,30 @@ describe('in trouble', () => {
     expect(seen.value('x402_lane_settlements_left')).toBe(0);
     expect(seen.value('x402_lane_trouble', { code: 'no_gas' })).toBe(1);
     expect(seen.value('x402_attempts_total')).toBeUndefined();
+    await eventually('refusals are counted', async () => {
+      const { body } = await get(`${opsUrl}/health`);
+      const { settles: answered } = body['details'] as Record<string, Record<string, unknown>>;
+      return answered?.['refused'] === 3;
+    });
+    // One line, and not one for each payment.
+    const lines = (): Readonly<Record<string, unknown>>[] =>
+      log()
+        .split('\n')
+        .flatMap((line) =>
+          line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : [],
+        )
+        .filter((line) => line['lane'] === lane && String(line['msg']).startsWith('a lane takes'));
+    await eventually('it is logged', () => lines().length > 0, 20_000);
+    expect(lines()).toMatchObject([{ level: 40, code: 'no_gas', msg: 'a lane takes no work' }]);
 
     await world.client.setBalance({ address: SIGNER.address, value: 10n ** 18n });
     await settles(url);
     const again = await Promise.all(bodies.map((body) => post(`${url}/settle`, body)));
     expect(again.map(({ body }) => body['success'])).toEqual([true, true, true]);
     expect(await world.balance(world.usd, payTo)).toBe(3000n);
-  });
+    await eventually('it is well', () => lines().length > 1, 20_000);
+    expect(lines()[1]).toMatchObject({ level: 30, was: 'no_gas', msg: 'a lane takes work again' });
+  }, 90_000);
 
   it('without any worker the answering processes stay ready and answer in time', async () => {
     const settings = { ROLES: 'api', SIGNER_KEYS: '', SETTLE_WAIT_MS: '6000' };

@@ -137,6 +137,22 @@ export const ADMIN_OPENAPI: OpenApiPart = {
         reconciles: { type: 'boolean', description: 'Every day, by itself.' },
         catalogue: { type: 'boolean', description: 'Whether there is a catalogue.' },
       }),
+      settles24h: {
+        ...object({
+          succeeded: count,
+          pending: count,
+          refused: count,
+          reasons: listOf(
+            object({
+              reason: text,
+              fault: { type: 'string', enum: ['buyer', 'seller', 'facilitator', 'chain'] },
+              count,
+              sellers: listOf(object({ key: text, count })),
+            }),
+          ),
+        }),
+        description: 'How settles were answered in this hour and the 23 before it.',
+      },
       processes: listOf(object({ process: text, roles: listOf(text), version: text })),
       networks: listOf(
         object({

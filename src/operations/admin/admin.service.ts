@@ -32,6 +32,7 @@ import type { LaneStatus } from '../../settlement/model/lane-status.js';
 import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
 import { DeploymentReport } from '../health/deployment-report.js';
 import type { UnclaimedHealth } from '../health/unclaimed-health.js';
+import { SettleCounts, type SettleTotals } from '../settles/settle-counts.js';
 
 /** A lane that nobody has held for this long belongs to a key that is not ours any more. */
 const FORGOTTEN_MS = 24 * 3_600_000;
@@ -109,6 +110,8 @@ export interface Overview {
   readonly at: number;
   readonly apiKeys: ApiKeyStatus;
   readonly history: HistoryFacts;
+  /** How settles were answered in the last 24 hours. */
+  readonly settles24h: SettleTotals;
   readonly processes: readonly ProcessView[];
   readonly networks: readonly NetworkView[];
 }
@@ -124,6 +127,7 @@ export class AdminService {
     private readonly processes: ProcessRegistry,
     private readonly status: StatusService,
     private readonly deployment: DeploymentReport,
+    private readonly settles: SettleCounts,
     private readonly apiKeys: ApiKeyStore,
     private readonly config: AppConfig,
   ) {}
@@ -131,10 +135,11 @@ export class AdminService {
   /** @throws RedisUnavailableError */
   async overview(): Promise<Overview> {
     const at = Date.now();
-    const [processes, lanes, unclaimed] = await Promise.all([
+    const [processes, lanes, unclaimed, settles24h] = await Promise.all([
       this.processes.live(),
       this.#lanes(at),
       this.deployment.unclaimed(),
+      this.settles.totals(),
     ]);
     const networks = await Promise.all(
       this.chains.all.map(async (chain): Promise<NetworkView> => {
@@ -157,6 +162,7 @@ export class AdminService {
       at,
       apiKeys: this.apiKeys.status,
       networks,
+      settles24h,
       history: historyFactsOf(this.config),
       processes: processes.map(({ processId, roles, version }) => ({
         process: processId,

@@ -3,14 +3,20 @@ import {
   HealthIndicators,
   INDICATOR_TIMEOUT_MS,
 } from '../../platform/observability/health-indicators.js';
+import { SettleCounts } from '../settles/settle-counts.js';
 import { DeploymentReport } from './deployment-report.js';
+import { TroubleLog } from './trouble-log.js';
 
 /** Indicators of the roles that settle: networks, lanes and queue of the whole deployment. */
-@Module({ providers: [DeploymentReport], exports: [DeploymentReport] })
+@Module({
+  providers: [DeploymentReport, SettleCounts, TroubleLog],
+  exports: [DeploymentReport, SettleCounts],
+})
 export class SettlingHealthModule implements OnModuleInit {
   constructor(
     private readonly indicators: HealthIndicators,
     private readonly deployment: DeploymentReport,
+    private readonly settles: SettleCounts,
   ) {}
 
   onModuleInit(): void {
@@ -46,6 +52,15 @@ export class SettlingHealthModule implements OnModuleInit {
         isUp: true,
         facts: byName(await this.deployment.unclaimed(), 'network'),
       }),
+    });
+    this.indicators.add({
+      name: 'settles',
+      timeoutMs,
+      report: async () => {
+        const { reasons, ...totals } = await this.settles.totals();
+        const counts = reasons.map(({ reason, count }) => [reason, count]);
+        return { isUp: true, facts: { ...totals, reasons: Object.fromEntries(counts) } };
+      },
     });
   }
 }

@@ -17,6 +17,7 @@ import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { WalletObserver } from '../../wallet/wallet-observer.js';
 import { SettlingHealthModule } from '../health/settling-health.module.js';
+import { SettleCounts } from '../settles/settle-counts.js';
 import { TRACED_PAYMENTS } from '../tracing/traced-payments.js';
 import { AssetLabels } from './asset-labels.js';
 import { CatalogueGauges } from './catalogue-metrics.js';
@@ -95,11 +96,21 @@ export class MetricsModule {
 
 function settlingProviders(config: AppConfig): Provider[] {
   return [
-    observer(PaymentObserver, (registry, countError) => {
-      const metrics = paymentMetrics(registry, AssetLabels.of(config), countError);
-      if (config.traces === undefined) return metrics;
-      return fanOut([metrics, TRACED_PAYMENTS], () => undefined);
-    }),
+    {
+      provide: PaymentObserver,
+      inject: [Registry, CountError, SettleCounts],
+      useFactory: (registry: Registry, countError: CountError, counts: SettleCounts) => {
+        const metrics = paymentMetrics(registry, AssetLabels.of(config), countError);
+        const counted: PaymentObserver = {
+          verified: () => undefined,
+          settled: (_, result, reason, _ms, caller) => {
+            counts.count(result, reason, caller);
+          },
+        };
+        const traced = config.traces === undefined ? [] : [TRACED_PAYMENTS];
+        return fanOut([metrics, counted, ...traced], () => undefined);
+      },
+    },
     {
       provide: LaneObserver,
       inject: [Registry, LANE_QUERIES, PinoLogger, CountError],

@@ -19,8 +19,8 @@ describe('payment metrics', () => {
     );
     observer.verified(SUBJECT, undefined, 20);
     observer.verified(SUBJECT, 'invalid_payload', 1);
-    observer.settled(SUBJECT, 'success', undefined, 900);
-    observer.settled(SUBJECT, 'failure', 'no_gas', 2);
+    observer.settled(SUBJECT, 'success', undefined, 900, undefined);
+    observer.settled(SUBJECT, 'failure', 'no_gas', 2, undefined);
     const lines = (await registry.metrics()).split('\n');
     expect(lines).toContain(`x402_verifies_total{${LABELS},result="valid",reason=""} 1`);
     expect(lines).toContain(

@@ -68,6 +68,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `x402:{p:<tag>}` | zset | `RETENTION_DAYS` | the 16 newest claims under a label, `<chainId>:<id>` by time, µs |
  * | `x402:{deployment}:lanes` | hash | always | what each lane last said of itself, `<time>|<JSON>` |
  * | `x402:{deployment}:processes` | hash | always | what each process last reported, likewise |
+ * | `x402:{deployment}:settles:<hour>` | hash | 25 hours | how settles were answered in that hour since 1970: `success`, `pending`, `<reason>`, `<reason>|<id of the API key>` |
  * | `x402:q:<bucket>:<caller>` | string | 1 second | when the requests of a caller will have been worked off, µs |
  */
 export const FORMAT = '2';
@@ -145,6 +146,7 @@ export const signerOf = (lane: string): string => lane.slice(lane.indexOf(':') +
 export const idempotencyKey = (tag: string): string => `${PREFIX}{k:${tag}}`;
 export const labelKey = (tag: string): string => `${PREFIX}{p:${tag}}`;
 export const laneStatusesKey = (): string => `${PREFIX}{${DEPLOYMENT_TAG}}:lanes`;
+export const settlesKey = (hour: number): string => `${PREFIX}{${DEPLOYMENT_TAG}}:settles:${hour}`;
 export const processesKey = (): string => `${PREFIX}{${DEPLOYMENT_TAG}}:processes`;
 
 /** Pub/sub: news for the requesters of one process. */

@@ -1,0 +1,164 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import type { SettleResult } from '../../facilitator/payment-observer.js';
+import { Rounds } from '../../platform/concurrency/rounds.js';
+import { Shared } from '../../platform/concurrency/shared.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
+import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
+import { redisCall, runTransaction } from '../../platform/redis/redis-scripts.js';
+import { type Fault, type Reason, REASONS } from '../../protocol/reasons.js';
+import { settlesKey } from '../../settlement/ledger/keys.js';
+
+/** How settle requests were answered in the last 24 hours: answers, and not payments. */
+export interface SettleTotals {
+  readonly succeeded: number;
+  /** With a hash whose outcome was not known. */
+  readonly pending: number;
+  readonly refused: number;
+  /** Why, most frequent first. */
+  readonly reasons: readonly RefusedFor[];
+}
+
+interface RefusedFor {
+  readonly reason: Reason;
+  readonly fault: Fault;
+  readonly count: number;
+  /** By the id of the API key, where keys are in use: most frequent first, {@link SELLERS_SHOWN} at most. */
+  readonly sellers: readonly { readonly key: string; readonly count: number }[];
+}
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+const KEPT_SECONDS = 90_000;
+const WRITE_MS = 2000;
+const TOTALS_KEPT_MS = 2000;
+const SELLERS_SHOWN = 20;
+/** Of names of counts that wait: while Redis is away no more of them gather. */
+const WAITING_MOST = 10_000;
+
+/**
+ * Counts how settles are answered, for all processes together. Counts are gathered and written every two seconds: a
+ * refusal costs no call of its own, and a process that dies takes two seconds of them with it.
+ */
+@Injectable()
+export class SettleCounts implements OnModuleInit {
+  readonly #rounds = new Rounds(() => this.#round());
+  readonly #totals: Shared<SettleTotals>;
+  /** By the key of an hour, then by the name of a count. */
+  #waiting = new Map<string, Map<string, number>>();
+
+  constructor(@Inject(LEDGER_REDIS) private readonly redis: SharedRedis) {
+    this.#totals = new Shared(() => this.#read(), TOTALS_KEPT_MS);
+  }
+
+  onModuleInit(): void {
+    this.#rounds.start();
+  }
+
+  @AtShutdown('process', 'counts of settles')
+  async stop(): Promise<void> {
+    await this.#rounds.stop();
+    await this.#round();
+  }
+
+  /** @param caller - id of the API key. */
+  count(result: SettleResult, reason: Reason | undefined, caller: string | undefined): void {
+    if (result === 'success' || result === 'pending') {
+      this.#add(result);
+    } else if (result === 'failure' && reason !== undefined) {
+      this.#add(reason);
+      if (caller !== undefined) this.#add(`${reason}|${caller}`);
+    }
+  }
+
+  /**
+   * Of this hour and the 23 before it, as it was some seconds ago.
+   *
+   * @throws RedisUnavailableError
+   */
+  totals(): Promise<SettleTotals> {
+    return this.#totals.get();
+  }
+
+  #add(name: string): void {
+    const key = settlesKey(hourOf(Date.now()));
+    const counts = this.#waiting.get(key) ?? new Map<string, number>();
+    if (!counts.has(name) && counts.size >= WAITING_MOST) return;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    this.#waiting.set(key, counts);
+    if (this.#waiting.size > HOURS) this.#waiting.delete([...this.#waiting.keys()][0] ?? '');
+  }
+
+  /** Never fails: what could not be written is written with the next ones. */
+  async #round(): Promise<number> {
+    const writing = this.#waiting;
+    this.#waiting = new Map();
+    for (const [key, counts] of writing) {
+      try {
+        const step = this.redis.multi();
+        for (const [name, count] of counts) step.hincrby(key, name, count);
+        step.expire(key, KEPT_SECONDS);
+        await runTransaction('settle_counts', step);
+      } catch {
+        this.#putBack(key, counts);
+      }
+    }
+    return WRITE_MS;
+  }
+
+  #putBack(key: string, counts: ReadonlyMap<string, number>): void {
+    const newer = this.#waiting.get(key) ?? new Map<string, number>();
+    for (const [name, count] of counts) newer.set(name, (newer.get(name) ?? 0) + count);
+    this.#waiting.set(key, newer);
+  }
+
+  async #read(): Promise<SettleTotals> {
+    const hour = hourOf(Date.now());
+    const hours = Array.from({ length: HOURS }, (_, ago) => settlesKey(hour - ago));
+    const read = await redisCall(
+      'settle_counts',
+      Promise.all(hours.map((key) => this.redis.hgetall(key))),
+    );
+    const sums = new Map<string, number>();
+    for (const [name, count] of read.flatMap((counts) => Object.entries(counts))) {
+      sums.set(name, (sums.get(name) ?? 0) + Number(count));
+    }
+    return totalsOf(sums);
+  }
+}
+
+function hourOf(ms: number): number {
+  return Math.floor(ms / HOUR_MS);
+}
+
+/** A newer version may count reasons that this one does not know: they are left out. */
+function totalsOf(sums: ReadonlyMap<string, number>): SettleTotals {
+  const sellers = new Map<string, { key: string; count: number }[]>();
+  const reasons: RefusedFor[] = [];
+  for (const [name, count] of sums) {
+    const bar = name.indexOf('|');
+    const reason = bar < 0 ? name : name.slice(0, bar);
+    if (!isReason(reason)) continue;
+    const own = sellers.get(reason) ?? [];
+    sellers.set(reason, own);
+    if (bar < 0) reasons.push({ reason, fault: REASONS[reason].fault, count, sellers: own });
+    else own.push({ key: name.slice(bar + 1), count });
+  }
+  return {
+    succeeded: sums.get('success') ?? 0,
+    pending: sums.get('pending') ?? 0,
+    refused: reasons.reduce((sum, { count }) => sum + count, 0),
+    reasons: reasons.sort(mostFirst).map((one) => ({
+      ...one,
+      sellers: [...one.sellers].sort(mostFirst).slice(0, SELLERS_SHOWN),
+    })),
+  };
+}
+
+function mostFirst(a: { readonly count: number }, b: { readonly count: number }): number {
+  return b.count - a.count;
+}
+
+function isReason(text: string): text is Reason {
+  return Object.hasOwn(REASONS, text);
+}
