@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** A program that was started here, and how to end it. */
 export interface Started {
@@ -9,9 +12,6 @@ export interface Started {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** A port that was given may have no listener yet. */
-const given = new Set<number>();
-
 /**
  * Below the ports that the kernel gives to outgoing connections (32768 on Linux, 49152 on macOS): one of these would take
  * a port between the look and the listening.
@@ -19,13 +19,35 @@ const given = new Set<number>();
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_767;
 
-/** A TCP port of the loopback interface that is free now, another one each time. */
+/** A file for each port that was given to a process which still runs: what it is for may not listen yet. */
+const GIVEN_PORTS = join(tmpdir(), `x402-ports-${process.getuid?.() ?? ''}`);
+
+/** A TCP port of the loopback interface that is free now, another one for each that asks on this machine. */
 export async function freePort(): Promise<number> {
+  mkdirSync(GIVEN_PORTS, { recursive: true });
   for (;;) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);
-    if (given.has(port) || !(await isPortFree(port))) continue;
-    given.add(port);
-    return port;
+    if (takePort(port) && (await isPortFree(port))) return port;
+  }
+}
+
+/** @returns whether nobody else has it. */
+function takePort(port: number): boolean {
+  const file = join(GIVEN_PORTS, String(port));
+  try {
+    if (existsSync(file) && !isRunning(Number(readFileSync(file, 'utf8')))) rmSync(file);
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 
