@@ -7,15 +7,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomInt } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unknownOption, USAGE } from './usage.mjs';
@@ -320,43 +312,17 @@ const jestWith = (env, ...rest) =>
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${JEST_OPTIONS}`,
   });
 
-/** So many failing files may be the machine's fault; more are not. */
-const MOST_REPLAYED = 8;
-
 /**
- * Plays a part of the tests, two files at a time: `core` is `npm test`, `rest` is what it leaves out, `all` is both.
- * Files that failed beside another one are played again alone, and the last lines name them: what needs the machine
- * for itself is told apart from what is broken. A file that fails twice fails the run.
+ * Plays a part of the tests, two files at a time: `core` is `npm test`, `rest` is what it leaves out, `all` is both. No
+ * file is played twice: one that fails fails the run.
  */
-async function testPart(part, rest) {
+function testPart(part, rest) {
   const env = { SERVICE_MAIN: packService(), TEST_PART: part };
-  const report = join(ROOT, 'node_modules', '.cache', 'test-report.json');
-  rmSync(report, { force: true });
   // A test that failed may have left a server running: it must not keep the run from ending.
-  const always = ['--forceExit', '--silent', '--json', `--outputFile=${report}`];
+  const always = ['--maxWorkers=2', '--forceExit', '--silent'];
   const reporters = ['--reporters', '<rootDir>/test/support/progress-reporter.mjs'];
   const projects = part === 'rest' ? ['e2e'] : ['unit', 'e2e'];
-  const chosen = ['--selectProjects', ...projects, ...reporters];
-  const code = await jestWith(env, '--maxWorkers=2', ...always, ...chosen, ...rest);
-  if (code === 0 || !existsSync(report)) return code;
-  const failed = JSON.parse(readFileSync(report, 'utf8'))
-    .testResults.filter(({ status }) => status === 'failed')
-    .map(({ name }) => name);
-  if (failed.length === 0 || failed.length > MOST_REPLAYED) return code;
-  out.write(`\nFAILED beside others, played again alone:\n  ${failed.join('\n  ')}\n`);
-  const again = await jestWith(
-    env,
-    '--maxWorkers=1',
-    '--forceExit',
-    '--silent',
-    ...reporters,
-    '--runTestsByPath',
-    ...failed,
-  );
-  const verdict =
-    again === 0 ? 'PASSED ALONE, failed beside others' : 'FAILED AGAIN ALONE, all or some';
-  out.write(`\n${verdict}:\n  ${failed.join('\n  ')}\n`);
-  return again;
+  return jestWith(env, ...always, '--selectProjects', ...projects, ...reporters, ...rest);
 }
 
 /** Each door of the service has a file there, and an equal share of the requests; declarations come by none. */
