@@ -6,7 +6,9 @@ import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
 import { DoctorV2Controller } from '../../src/facilitator/doctor/doctor.v2.controller.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
 import { SettlementsV2Controller } from '../../src/facilitator/status/settlements.v2.controller.js';
+import { ReceiptKeysController } from '../../src/history/receipts/receipt-keys.controller.js';
 import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
+import { SellersV2Controller } from '../../src/history/sellers/sellers.v2.controller.js';
 import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
 import { WebhooksV2Controller } from '../../src/history/webhooks/webhooks.v2.controller.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
@@ -15,6 +17,7 @@ import { TakedownsController } from '../../src/hub/operators/takedowns.controlle
 import { AdminController } from '../../src/operations/admin/admin.controller.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
 import { AdminCatalogueController } from '../../src/operations/admin/admin-catalogue.controller.js';
+import { AdminHistoryController } from '../../src/operations/admin/admin-history.controller.js';
 import { HEALTH_OPENAPI } from '../../src/operations/health/health.openapi.js';
 import { openApiDocument } from '../../src/platform/openapi/document.js';
 import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
@@ -47,7 +50,8 @@ const ROUTES = [
   await describedControllers(WebhooksV2Controller),
   await describedControllers(DoctorV2Controller),
   await describedControllers(TakedownsController),
-  await describedControllers(AdminController, AdminCatalogueController),
+  await describedControllers(AdminController, AdminCatalogueController, AdminHistoryController),
+  await describedControllers(SellersV2Controller, ReceiptKeysController),
   await describedControllers(
     SignInV1Controller,
     ApprovalsV1Controller,

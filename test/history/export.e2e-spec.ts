@@ -98,6 +98,8 @@ describe('an export of the history', () => {
     expect((await ask(`format=csv&payTo=0x${'c3'.repeat(20)}`, stranger)).status).toBe(403);
     expect((await fetch(`${service.url}/v2/settlements/export?format=csv`)).status).toBe(401);
     expect((await ask('format=xlsx')).status).toBe(400);
+    // A key is asked for before the query is read.
+    expect((await fetch(`${service.url}/v2/settlements/export?format=xlsx`)).status).toBe(401);
   });
 
   it('holds nothing of the database for a client that stalls, and ends with it', async () => {

@@ -201,6 +201,7 @@ describe('what a seller sees of the history', () => {
       [await receipt('nonsense'), 404],
       [await receipt(id, 'settle'), 403],
       [await receipt(id, 'none'), 401],
+      [await receipt('nonsense', 'none'), 401],
     ];
     for (const [{ status, body }, wanted] of answers) {
       expect(status).toBe(wanted);

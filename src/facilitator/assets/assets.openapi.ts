@@ -1,6 +1,11 @@
-import { jsonAnswer, OPEN, type OpenApiPart, schemaRef } from '../../platform/http/openapi.js';
+import {
+  jsonAnswer,
+  OPEN,
+  type OpenApiPart,
+  RATE,
+  schemaRef,
+} from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA, TEXT_SCHEMA } from '../../protocol/payment/wire-schemas.js';
-import { RATE } from '../openapi/look-ups.openapi.js';
 
 const support = { type: 'string', enum: ['yes', 'no', 'unclear'] } as const;
 const caip2 = { type: 'string', pattern: '^eip155:[1-9][0-9]*$', description: 'CAIP-2.' } as const;

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   KEY_IF_IN_USE,
   type OpenApiPart,
+  RATE,
   schemaRef,
 } from '../../platform/http/openapi.js';
 import {
@@ -14,7 +15,6 @@ import {
   objectSchema,
   TEXT_SCHEMA,
 } from '../../protocol/payment/wire-schemas.js';
-import { RATE } from '../openapi/look-ups.openapi.js';
 
 const URL_SCHEMA = { type: 'string', minLength: 1, maxLength: 2048 } as const;
 const METHOD = {

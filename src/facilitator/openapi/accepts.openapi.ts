@@ -1,6 +1,6 @@
-import { jsonAnswer, type JsonObject, OPEN, schemaRef } from '../../platform/http/openapi.js';
+import { jsonAnswer, type JsonObject, OPEN, RATE, schemaRef } from '../../platform/http/openapi.js';
 import * as examples from './examples.js';
-import { RATE, TOO_MANY } from './look-ups.openapi.js';
+import { TOO_MANY } from './look-ups.openapi.js';
 import { anything, object } from './values.js';
 
 const problem = (description: string, error: string): JsonObject =>

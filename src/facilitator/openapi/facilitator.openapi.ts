@@ -5,12 +5,12 @@ import {
   KEY_IF_IN_USE,
   OPEN,
   type OpenApiPart,
+  RATE,
   schemaRef,
 } from '../../platform/http/openapi.js';
 import { SIMULATED_OUTCOMES } from '../simulation/outcomes.js';
 import { ACCEPTS_SCHEMAS, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
-import { RATE } from './look-ups.openapi.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
 
 const SETTLE = [

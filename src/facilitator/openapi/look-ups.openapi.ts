@@ -1,13 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam } from '@nestjs/swagger';
-import { Answers, jsonAnswer, KEY_IF_IN_USE, OPEN } from '../../platform/http/openapi.js';
+import { Answers, jsonAnswer, KEY_IF_IN_USE, OPEN, RATE } from '../../platform/http/openapi.js';
 import { SETTLEMENT_ID_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
 import { WAIT_SECONDS_MAX } from '../status/settlement-waits.js';
 import * as examples from './examples.js';
-
-/** Headers of answers that are counted against a limit. */
-export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
 const NOT_KNOWN = { error: 'No settlement is known by this.', code: 'not_found' };
 const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {

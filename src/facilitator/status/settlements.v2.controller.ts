@@ -78,9 +78,7 @@ export class SettlementsV2Controller {
     @Res({ passthrough: true }) response: Response,
   ): Promise<unknown> {
     if (isList(query, callerOf(request))) {
-      const { payTo, from, to, state, asset, network, limit, cursor } = query;
-      const asked = { payTo, from, to, state, asset, network, limit, cursor };
-      return this.listing.page(asked, payeesOf(request, response));
+      return this.listing.page(query, payeesOf(request, response));
     }
     if (query.paymentId !== undefined) {
       const settlements = await this.#byLabel(query.paymentId, query, callerOf(request));

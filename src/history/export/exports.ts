@@ -1,10 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import { z } from 'zod';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { readQuery } from '../../platform/http/read-query.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
+import { ExportQueryDto } from '../sellers/dto/settlement-filter.dto.js';
 import { fromArchive, historyOff, notYours } from '../sellers/history-problems.js';
-import { FILTER_QUERY, filterOf, type SettlementFilter } from '../sellers/settlement-filter.js';
+import { filterOf, type SettlementFilter } from '../sellers/settlement-filter.js';
 import type { ListedSettlement, SettlementReader } from '../sellers/settlement-reader.js';
 import { csvOf } from './csv.js';
 import { ndjsonOf } from './ndjson.js';
@@ -12,14 +12,7 @@ import { ndjsonOf } from './ndjson.js';
 const FORMATS = {
   csv: { contentType: 'text/csv; charset=utf-8; header=present', encode: csvOf },
   ndjson: { contentType: 'application/x-ndjson', encode: ndjsonOf },
-} as const;
-type Format = keyof typeof FORMATS;
-const FORMAT_NAMES = Object.keys(FORMATS) as Format[];
-
-const EXPORT_QUERY = z.strictObject({
-  ...FILTER_QUERY,
-  format: z.enum(FORMAT_NAMES, { error: `must be one of ${FORMAT_NAMES.join(', ')}` }),
-});
+} as const satisfies Record<ExportQueryDto['format'], object>;
 
 /** Settlements that are read at a time: what an export has in memory, however long it is. */
 const PAGE = 1000;
@@ -36,6 +29,7 @@ export interface Export {
 }
 
 /** Files of settlements, newest first, made page by page while they are read. */
+@Injectable()
 export class Exports {
   readonly #running = new Map<string, number>();
 
@@ -51,18 +45,18 @@ export class Exports {
    */
   async run(
     owner: string,
-    query: unknown,
+    query: ExportQueryDto,
     payees: ReadonlySet<Address>,
     use: (one: Export) => Promise<void>,
   ): Promise<void> {
     const { reader } = this;
     if (reader === undefined) throw historyOff();
-    const { format, ...asked } = readQuery(EXPORT_QUERY, query);
-    const filter = filterOf(asked, payees);
+    const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();
     this.#begin(owner);
     try {
       const first = await fromArchive(reader.page(filter, undefined, PAGE));
+      const { format } = query;
       const { contentType, encode } = FORMATS[format];
       const bytes = encode(pagesOf(reader, filter, first));
       await use({ contentType, fileName: `settlements.${format}`, bytes });

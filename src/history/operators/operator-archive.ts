@@ -32,7 +32,7 @@ export interface WebhookFilter {
 
 /** `failing`: enabled, and nothing reaches it. */
 export const WEBHOOK_STATUSES = ['enabled', 'failing', 'disabled'] as const;
-type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** An endpoint, how it answered last, and what waits for it. */
 export interface WebhookState {

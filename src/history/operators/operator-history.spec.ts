@@ -4,9 +4,19 @@ import { MemoryOperatorArchive } from '../../../test/builders/history/operators/
 import { CLAIMED_AT, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { rowNamed } from '../../../test/builders/history/sellers/settlement-reader.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { readQuery } from '../../../test/builders/platform/http/dto.js';
 import type { CodedError } from '../../platform/http/coded-error.js';
 import { ArchiveError } from '../archive.js';
 import type { Webhook } from '../webhooks/webhook.js';
+import {
+  AnyDeliveriesDto,
+  AuditQueryDto,
+  HistorySearchDto,
+  HistoryTotalsDto,
+  RunQueryDto,
+  RunsQueryDto,
+  WebhooksQueryDto,
+} from './dto/operator-query.dto.js';
 import type { AuditRow, ReconciliationRun } from './operator-archive.js';
 import { OperatorHistory } from './operator-history.js';
 
@@ -20,12 +30,30 @@ const SINCE = '2026-11-15';
 const uuid = (index: number): string =>
   `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 
+/** The history as its controller asks it. */
+function asked(of: MemoryOperatorArchive | undefined, now = NOW) {
+  const answers = new OperatorHistory(of, () => now);
+  return {
+    settlements: async (query: object) =>
+      answers.settlements(await readQuery(HistorySearchDto, query)),
+    totals: async (query: object) => answers.totals(await readQuery(HistoryTotalsDto, query)),
+    webhooks: async (query: object) => answers.webhooks(await readQuery(WebhooksQueryDto, query)),
+    deliveries: async (id: string, query: object) =>
+      answers.deliveries(id, await readQuery(AnyDeliveriesDto, query)),
+    reconciliations: async (query: object) =>
+      answers.reconciliations(await readQuery(RunsQueryDto, query)),
+    reconciliation: async (id: string, query: object) =>
+      answers.reconciliation(id, await readQuery(RunQueryDto, query)),
+    audit: async (query: object) => answers.audit(await readQuery(AuditQueryDto, query)),
+  };
+}
+
 let archive: MemoryOperatorArchive;
-let history: OperatorHistory;
+let history: ReturnType<typeof asked>;
 
 beforeEach(() => {
   archive = new MemoryOperatorArchive();
-  history = new OperatorHistory(archive, () => NOW);
+  history = asked(archive);
 });
 
 async function messageOf(work: Promise<unknown>): Promise<string> {
@@ -90,7 +118,7 @@ describe('a search of an operator', () => {
   it('goes on although its time has become too long meanwhile', async () => {
     const from = new Date(NOW - 92 * DAY_MS).toISOString();
     const { nextCursor = '' } = await history.settlements({ from, limit: '1' });
-    const later = new OperatorHistory(archive, () => NOW + 1);
+    const later = asked(archive, NOW + 1);
     const query = { from, limit: '1' };
     expect(await codeOf(later.settlements(query))).toEqual([400, 'invalid_query']);
     const page = await later.settlements({ ...query, cursor: nextCursor });
@@ -117,12 +145,12 @@ describe('a search of an operator', () => {
     [{ payTo: `${SHOP}00` }, 'payTo must be an address'],
     [{ payTo: 'javascript:alert(1)' }, 'payTo must be an address'],
     [{ payer: ['a', 'b'] }, 'payer must be given once'],
-    [{ payer: { x: '1' } }, 'payer must be given once'],
-    [{ payTo: SHOP, limit: '-1' }, 'limit must be a number from 1 to 100'],
-    [{ payTo: SHOP, limit: '101' }, 'limit must be a number from 1 to 100'],
-    [{ payTo: SHOP, limit: '1e99' }, 'limit must be a number from 1 to 100'],
+    [{ payer: { x: '1' } }, 'payer must be an address'],
+    [{ payTo: SHOP, limit: '-1' }, 'limit must be a whole number, 1 to 100'],
+    [{ payTo: SHOP, limit: '101' }, 'limit must be a whole number, 1 to 100'],
+    [{ payTo: SHOP, limit: '1e99' }, 'limit must be a whole number, 1 to 100'],
     [{ payTo: SHOP, state: 'paid' }, 'state must be one of'],
-    [{ payTo: SHOP, network: 'eip155:99999999999999999999' }, 'network must be the CAIP-2'],
+    [{ payTo: SHOP, network: 'eip155:99999999999999999999' }, 'network must be a CAIP-2'],
     [{ payTo: SHOP, payees: SHOP }, 'a parameter is not known here'],
   ])('is none by %j', async (query: object, message) => {
     expect(await codeOf(history.settlements(query))).toEqual([400, 'invalid_query']);
@@ -346,14 +374,14 @@ describe('what operators did', () => {
 });
 
 describe('a history', () => {
-  const questions = (asked: OperatorHistory): readonly Promise<unknown>[] => [
-    asked.settlements({ from: SINCE }),
-    asked.totals({ from: SINCE }),
-    asked.webhooks({}),
-    asked.deliveries('we_1', {}),
-    asked.reconciliations({}),
-    asked.reconciliation('1', {}),
-    asked.audit({}),
+  const questions = (of: ReturnType<typeof asked>): readonly Promise<unknown>[] => [
+    of.settlements({ from: SINCE }),
+    of.totals({ from: SINCE }),
+    of.webhooks({}),
+    of.deliveries('we_1', {}),
+    of.reconciliations({}),
+    of.reconciliation('1', {}),
+    of.audit({}),
   ];
 
   it.each([
@@ -366,7 +394,7 @@ describe('a history', () => {
   });
 
   it('that is not there is told of, whatever is asked', async () => {
-    const off = new OperatorHistory(undefined, () => NOW);
+    const off = asked(undefined);
     for (const question of questions(off)) {
       expect(await codeOf(question)).toEqual([501, 'history_off']);
     }

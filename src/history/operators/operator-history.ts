@@ -1,40 +1,47 @@
-import { readQuery } from '../../platform/http/read-query.js';
-import { caip2Of } from '../../protocol/payment/network.js';
-import type { SettlementPage } from '../../settlement/ledger/queries/settlement-listing.js';
+import { Injectable } from '@nestjs/common';
+import { invalidQuery } from '../../platform/http/read-query.js';
+import { caip2Of, chainIdOf } from '../../protocol/payment/network.js';
+import { readAddress } from '../../protocol/payment/wire-values.js';
+import type {
+  ListQuery,
+  SettlementPage,
+} from '../../settlement/ledger/queries/settlement-listing.js';
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { DIFFERENCES, NOTES } from '../reconciliation/difference.js';
 import { decodeCursor, encodeCursor } from '../sellers/cursor.js';
 import { historyOff, invalidCursor } from '../sellers/history-problems.js';
-import { checkOrder } from '../sellers/settlement-filter.js';
+import { narrowingOf, spanOf } from '../sellers/settlement-filter.js';
+import type { Position } from '../sellers/settlement-reader.js';
 import { checkRange, type SettlementTotals, sumsBy } from '../sellers/settlement-totals.js';
 import { deliveryViewOf, viewOf } from '../webhooks/webhook-view.js';
+import {
+  AnyDeliveriesDto,
+  AuditQueryDto,
+  HistorySearchDto,
+  HistoryTotalsDto,
+  RUN_ID,
+  RunQueryDto,
+  RunsQueryDto,
+  WEBHOOK_ID,
+  WebhooksQueryDto,
+} from './dto/operator-query.dto.js';
 import { told } from './operator-answers.js';
 import type {
   AuditRow,
   KeptDifference,
   OperatorArchive,
   ReconciliationRun,
+  SearchFilter,
   WebhookState,
 } from './operator-archive.js';
-import {
-  AUDIT_QUERY,
-  checkWindow,
-  DAYS_MOST,
-  DELIVERIES_QUERY,
-  isRunId,
-  isWebhookId,
-  RUN_QUERY,
-  RUNS_QUERY,
-  SEARCH_QUERY,
-  searchOf,
-  SUMS_QUERY,
-  WEBHOOKS_QUERY,
-} from './operator-query.js';
 
 /** A part of an answer: dates become ISO 8601 in it, and what is not known is left out. */
 type View = Readonly<Record<string, unknown>>;
 
 const DAYS_OF_ONE_MOST = 366;
+/** Of what is asked for over all payees: there is no index that leads to the few among so many. */
+const DAYS_MOST = 92;
+const DAY_MS = 86_400_000;
 const LANES_MOST = 200;
 
 /**
@@ -43,6 +50,7 @@ const LANES_MOST = 200;
  * @throws CodedError from every method: `invalid_query`, `invalid_cursor`, `history_off`,
  *   `history_unavailable`, `history_too_slow`.
  */
+@Injectable()
 export class OperatorHistory {
   /** @param archive - `undefined` without a history. */
   constructor(
@@ -50,10 +58,10 @@ export class OperatorHistory {
     private readonly now: () => number,
   ) {}
 
-  async settlements(query: unknown): Promise<SettlementPage> {
+  async settlements(query: HistorySearchDto): Promise<SettlementPage> {
     const archive = this.#archive();
-    const { limit, cursor, ...asked } = readQuery(SEARCH_QUERY, query);
-    const filter = searchOf(asked);
+    const { limit, cursor } = query;
+    const filter = searchOf(query);
     const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
     checkWindow(filter, this.now(), after);
     const { shown, last } = cut(await told(archive.page(filter, after, limit + 1)), limit);
@@ -63,50 +71,46 @@ export class OperatorHistory {
     };
   }
 
-  async totals(query: unknown): Promise<SettlementTotals> {
+  async totals(query: HistoryTotalsDto): Promise<SettlementTotals> {
     const archive = this.#archive();
-    const { groupBy, ...asked } = readQuery(SUMS_QUERY, query);
-    const filter = searchOf(asked);
+    const filter = searchOf(query);
     const isOfOne = filter.payTo !== undefined || filter.payer !== undefined;
     checkRange(filter.from, filter.to ?? this.now(), isOfOne ? DAYS_OF_ONE_MOST : DAYS_MOST);
-    return told(sumsBy(groupBy, (grouping, most) => archive.totals(filter, grouping, most)));
+    return told(sumsBy(query.groupBy, (grouping, most) => archive.totals(filter, grouping, most)));
   }
 
-  async webhooks(query: unknown): Promise<View> {
+  async webhooks({ limit, owner, status, after }: WebhooksQueryDto): Promise<View> {
     const archive = this.#archive();
-    const { limit, owner, status, after } = readQuery(WEBHOOKS_QUERY, query);
     const found = await told(archive.webhooks({ owner, status, after }, limit + 1));
     const { shown, last } = cut(found, limit);
     return { webhooks: shown.map(webhookView), ...(last && { next: last.webhook.id }) };
   }
 
   /** @returns `undefined` for what is the id of no webhook. */
-  async deliveries(id: string, query: unknown): Promise<View | undefined> {
+  async deliveries(id: string, { limit, before }: AnyDeliveriesDto): Promise<View | undefined> {
     const archive = this.#archive();
-    const { limit, before } = readQuery(DELIVERIES_QUERY, query);
-    if (!isWebhookId(id)) return undefined;
+    if (!WEBHOOK_ID.test(id)) return undefined;
     const found = await told(archive.deliveries(id, before, limit + 1));
     if (found === undefined) throw invalidCursor();
     const { shown, last } = cut(found, limit);
     return { deliveries: shown.map(deliveryViewOf), ...(last && { next: last.eventId }) };
   }
 
-  async reconciliations(query: unknown): Promise<View> {
+  async reconciliations({ network, before, limit }: RunsQueryDto): Promise<View> {
     const archive = this.#archive();
-    const { network, before, limit } = readQuery(RUNS_QUERY, query);
-    const { shown, last } = cut(await told(archive.runs(network, before, limit + 1)), limit);
+    const chainId = network === undefined ? undefined : chainIdOf(network);
+    const { shown, last } = cut(await told(archive.runs(chainId, before, limit + 1)), limit);
     return { runs: shown.map(runView), ...(last && { next: last.id }) };
   }
 
   /** @returns `undefined` for what is the id of no run. */
-  async reconciliation(id: string, query: unknown): Promise<View | undefined> {
+  async reconciliation(id: string, { after, limit }: RunQueryDto): Promise<View | undefined> {
     const archive = this.#archive();
-    const { after, limit } = readQuery(RUN_QUERY, query);
-    const run = isRunId(id) ? await told(archive.run(id)) : undefined;
+    const run = RUN_ID.test(id) ? await told(archive.run(id)) : undefined;
     if (run === undefined) return undefined;
     const [lanes, found] = await Promise.all([
       told(archive.lanesOf(id, LANES_MOST)),
-      told(archive.differencesIn(id, after, limit + 1)),
+      told(archive.differencesIn(id, Number(after), limit + 1)),
     ]);
     const { shown, last } = cut(found, limit);
     return {
@@ -117,18 +121,11 @@ export class OperatorHistory {
     };
   }
 
-  async audit(query: unknown): Promise<View> {
+  async audit({ network, by, subject, before, limit, ...times }: AuditQueryDto): Promise<View> {
     const archive = this.#archive();
-    const {
-      network: chainId,
-      by,
-      subject,
-      before,
-      limit,
-      ...times
-    } = readQuery(AUDIT_QUERY, query);
-    checkOrder(times);
-    const [from, to] = [times.from, times.to].map((ms) =>
+    const chainId = network === undefined ? undefined : chainIdOf(network);
+    const span = spanOf(times);
+    const [from, to] = [span.from, span.to].map((ms) =>
       ms === undefined ? undefined : new Date(ms),
     );
     const filter = { chainId, by, subject, from, to };
@@ -142,6 +139,30 @@ export class OperatorHistory {
   #archive(): OperatorArchive {
     if (this.archive === undefined) throw historyOff();
     return this.archive;
+  }
+}
+
+/** @throws CodedError `invalid_query` */
+function searchOf(query: ListQuery & { readonly payer?: string }): SearchFilter {
+  return { ...narrowingOf(query), payer: readAddress(query.payer) };
+}
+
+/**
+ * A search over everybody's settlements needs a time. It is counted from where the page begins, so that a list
+ * that was begun can be read to its end.
+ *
+ * @throws CodedError `invalid_query`
+ */
+function checkWindow(
+  { payTo, payer, from, to }: SearchFilter,
+  now: number,
+  after?: Position,
+): void {
+  if (payTo !== undefined || payer !== undefined) return;
+  if (from === undefined) throw invalidQuery('from must be given without payTo or payer.');
+  const end = after?.claimedAt.getTime() ?? Math.min(to ?? now, now);
+  if (end - from > DAYS_MOST * DAY_MS) {
+    throw invalidQuery(`from must be at most ${DAYS_MOST} days before to, without payTo or payer.`);
   }
 }
 

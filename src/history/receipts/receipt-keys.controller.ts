@@ -1,19 +1,34 @@
 import { Controller, Get, Res } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { sendJson } from '../../platform/http/json.js';
+import { Answers, jsonAnswer, OPEN, problem } from '../../platform/http/openapi.js';
 import { receiptsOff } from '../sellers/history-problems.js';
+import type { ReceiptKeys } from './receipt-signer.js';
 import { Receipts } from './receipts.js';
 
-/** RFC 7517: the keys by which receipts are verified. Public: it is for whoever was shown a receipt. */
+/** RFC 7517: the keys by which receipts are verified. Public: a receipt may be shown to anybody. */
 @Controller('.well-known/jwks.json')
 export class ReceiptKeysController {
   constructor(private readonly receipts: Receipts) {}
 
   @Get()
-  keys(@Res() response: Response): void {
+  @ApiOperation({
+    operationId: 'receiptKeys',
+    tags: ['History'],
+    summary: 'The keys by which receipts are verified (RFC 7517)',
+    security: OPEN,
+  })
+  @Answers({
+    200: jsonAnswer('The keys.', 'ReceiptKeys'),
+    404: problem('Receipts are off: `RECEIPT_KEY` is not set.', {
+      error: 'Receipts are off: `RECEIPT_KEY` is not set.',
+      code: 'receipts_off',
+    }),
+  })
+  keys(@Res({ passthrough: true }) response: Response): ReceiptKeys {
     const { keys } = this.receipts;
     if (keys === undefined) throw receiptsOff(404);
     response.setHeader('Cache-Control', 'public, max-age=300');
-    sendJson(response, 200, keys);
+    return keys;
   }
 }

@@ -1,18 +1,32 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Controller, Get, NotFoundException, Param, Req, Res, UseFilters } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  NotFoundException,
+  Param,
+  Query,
+  Req,
+  Res,
+  UseFilters,
+} from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
-import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
+import type { Address } from 'viem';
+import { callerOf, Payees, RateLimited } from '../../platform/http/access.js';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { sendJson } from '../../platform/http/json.js';
-import { NO_SUCH_SETTLEMENT } from '../../platform/http/settlement-id.pipe.js';
+import { jsonAnswer, problem, RATE } from '../../platform/http/openapi.js';
+import { NO_SUCH_SETTLEMENT, SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
-import { isSettlementId } from '../../protocol/payment/wire-values.js';
+import { SETTLEMENT_ID_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { ArchiveError } from '../archive.js';
 import { type Export, Exports } from '../export/exports.js';
+import type { SignedReceipt } from '../receipts/receipt-signer.js';
 import { Receipts } from '../receipts/receipts.js';
-import { TotalsOfSellers } from './settlement-totals.js';
+import { ExportQueryDto, TotalsQueryDto } from './dto/settlement-filter.dto.js';
+import { Describes, FILE, NO_ARCHIVE, RECEIPT_ANSWERS } from './sellers.openapi.js';
+import { type SettlementTotals, TotalsOfSellers } from './settlement-totals.js';
 
 /** A client that takes nothing of its file for this long is given up: what waits for it is memory. */
 const SILENCE_MS = 30_000;
@@ -31,16 +45,48 @@ export class SellersV2Controller {
   ) {}
 
   @Get('totals')
-  async totals(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const payees = payeesOf(request, response);
-    sendJson(response, 200, await this.sums.of(request.query, payees));
+  @Describes({
+    id: 'settlementTotals',
+    summary: 'Exact sums of what was paid to the payees of an API key',
+    description: 'Amounts of two assets are never added: every group is of one asset.',
+    answers: {
+      200: jsonAnswer('The sums.', 'SettlementTotals', undefined, RATE),
+      400: problem('A parameter that is none, or too many groups.', {
+        error: 'from must be before to.',
+        code: 'invalid_query',
+      }),
+      ...NO_ARCHIVE,
+    },
+  })
+  totals(
+    @Query() query: TotalsQueryDto,
+    @Payees() payees: ReadonlySet<Address>,
+  ): Promise<SettlementTotals> {
+    return this.sums.of(query, payees);
   }
 
   @Get('export')
-  async export(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const payees = payeesOf(request, response);
+  @Describes({
+    id: 'exportSettlements',
+    summary: 'A file of what was paid to the payees of an API key',
+    description: 'Newest first. A file that could not be finished is broken off, never ended.',
+    answers: {
+      200: FILE,
+      400: problem('A parameter that is none.', {
+        error: 'format must be one of csv, ndjson.',
+        code: 'invalid_query',
+      }),
+      ...NO_ARCHIVE,
+    },
+  })
+  async export(
+    @Query() query: ExportQueryDto,
+    @Payees() payees: ReadonlySet<Address>,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
     try {
-      await this.exports.run(callerOf(request) ?? '', request.query, payees, (one) =>
+      await this.exports.run(callerOf(request) ?? '', query, payees, (one) =>
         this.#send(one, request, response),
       );
     } catch (error) {
@@ -52,15 +98,25 @@ export class SellersV2Controller {
   }
 
   @Get(':id/receipt')
+  @ApiParam({
+    name: 'id',
+    description: 'From the header `Settlement-Id`, or from a list.',
+    schema: SETTLEMENT_ID_SCHEMA,
+  })
+  @Describes({
+    id: 'receipt',
+    summary: 'A signed receipt of a settlement',
+    description:
+      'Only of what is at least in a block; `finality` says how certain it was when it was signed.',
+    answers: RECEIPT_ANSWERS,
+  })
   async receipt(
-    @Param('id') id: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    const payees = payeesOf(request, response);
-    const receipt = isSettlementId(id) ? await this.receipts.of(id, payees) : undefined;
+    @Param('id', SettlementIdPipe) id: string,
+    @Payees() payees: ReadonlySet<Address>,
+  ): Promise<SignedReceipt> {
+    const receipt = await this.receipts.of(id, payees);
     if (receipt === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
-    sendJson(response, 200, receipt);
+    return receipt;
   }
 
   /** A file that cannot be finished is broken off, never ended: the client has to see that it is not whole. */

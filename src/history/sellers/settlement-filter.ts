@@ -1,9 +1,9 @@
 import type { Address } from 'viem';
-import { z } from 'zod';
 import { invalidQuery } from '../../platform/http/read-query.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
-import { readAddress } from '../../protocol/payment/wire-values.js';
-import { SETTLEMENT_STATES, type SettlementState } from '../../settlement/model/settlement.js';
+import { readAddress, readDayOrTime } from '../../protocol/payment/wire-values.js';
+import type { ListQuery } from '../../settlement/ledger/queries/settlement-listing.js';
+import type { SettlementState } from '../../settlement/model/settlement.js';
 
 /** What of settlements was asked for. */
 export interface Narrowing {
@@ -23,66 +23,13 @@ export interface SettlementFilter extends Narrowing {
   readonly payees: readonly Address[];
 }
 
-const WHEN =
-  /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-
-const when = z.string().transform((text, context) => {
-  const [, year, month, day] = WHEN.exec(text) ?? [];
-  const at = Date.parse(text);
-  // A 30th of February is read as a day of March.
-  const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-  const isDay = day !== undefined && midnight.getUTCDate() === Number(day);
-  if (isDay && at >= 0) return at;
-  context.addIssue('must be a day, 2026-11-30, or a time with its zone, 2026-11-30T12:00:00Z');
-  return z.NEVER;
-});
-
-export const ADDRESS_QUERY = z.string().transform((text, context) => {
-  const address = readAddress(text);
-  if (address !== undefined) return address;
-  context.addIssue('must be an address: 0x and 40 hex digits');
-  return z.NEVER;
-});
-
-const network = z.string().transform((text, context) => {
-  const chainId = chainIdOf(text);
-  if (chainId !== undefined) return chainId;
-  context.addIssue('must be the CAIP-2 name of an EVM chain, such as eip155:56');
-  return z.NEVER;
-});
-
-/** Parameters of every list, export and total. */
-export const FILTER_QUERY = {
-  payTo: ADDRESS_QUERY.optional(),
-  from: when.optional(),
-  to: when.optional(),
-  state: z
-    .enum(SETTLEMENT_STATES, { error: `must be one of ${SETTLEMENT_STATES.join(', ')}` })
-    .optional(),
-  asset: ADDRESS_QUERY.optional(),
-  network: network.optional(),
-};
-
-/** How many are asked for at once. */
-export const limitQuery = (usual: number, most: number): z.ZodType<number> => {
-  const message = `must be a number from 1 to ${most}`;
-  return z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/, message)
-    .transform(Number)
-    .refine((limit) => limit <= most, message)
-    .default(usual);
-};
-
-type FilterQuery = z.output<z.ZodObject<typeof FILTER_QUERY>>;
-
 /**
  * @param payees - whose settlements the caller may see.
  * @returns `undefined` where it names a payee that is not one of them.
  * @throws CodedError `invalid_query`
  */
 export function filterOf(
-  query: FilterQuery,
+  query: ListQuery,
   payees: ReadonlySet<Address>,
 ): SettlementFilter | undefined {
   const narrowing = narrowingOf(query);
@@ -92,15 +39,22 @@ export function filterOf(
 }
 
 /** @throws CodedError `invalid_query` */
-export function narrowingOf(query: FilterQuery): Narrowing {
-  const { payTo, from, to, state, asset, network: chainId } = query;
-  checkOrder(query);
-  return { payTo, from, to, state, asset, chainId };
+export function narrowingOf(query: ListQuery): Narrowing {
+  const { payTo, state, asset, network } = query;
+  return {
+    payTo: readAddress(payTo),
+    ...spanOf(query),
+    state,
+    asset: readAddress(asset),
+    chainId: network === undefined ? undefined : chainIdOf(network),
+  };
 }
 
 /** @throws CodedError `invalid_query` */
-export function checkOrder({ from, to }: Pick<FilterQuery, 'from' | 'to'>): void {
+export function spanOf(asked: Pick<ListQuery, 'from' | 'to'>): Pick<Narrowing, 'from' | 'to'> {
+  const [from, to] = [readDayOrTime(asked.from), readDayOrTime(asked.to)];
   if (from !== undefined && to !== undefined && from >= to) {
     throw invalidQuery('from must be before to.');
   }
+  return { from, to };
 }

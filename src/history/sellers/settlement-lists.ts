@@ -1,33 +1,23 @@
 import type { Address } from 'viem';
-import { z } from 'zod';
-import { readQuery } from '../../platform/http/read-query.js';
-import type {
-  ListQuery,
-  SettlementListing,
-  SettlementPage,
+import {
+  type ListQuery,
+  PAGE,
+  type SettlementListing,
+  type SettlementPage,
 } from '../../settlement/ledger/queries/settlement-listing.js';
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { decodeCursor, encodeCursor } from './cursor.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';
-import { FILTER_QUERY, filterOf, limitQuery } from './settlement-filter.js';
+import { filterOf } from './settlement-filter.js';
 import type { SettlementReader } from './settlement-reader.js';
-
-const LIMIT_MOST = 500;
-const LIMIT = 100;
-
-const PAGE_QUERY = z.strictObject({
-  ...FILTER_QUERY,
-  limit: limitQuery(LIMIT, LIMIT_MOST),
-  cursor: z.string().optional(),
-});
 
 /** {@link SettlementListing} of the archive. */
 export class SettlementLists implements SettlementListing {
   constructor(private readonly reader: Pick<SettlementReader, 'page'>) {}
 
   async page(query: ListQuery, payees: ReadonlySet<Address>): Promise<SettlementPage> {
-    const { limit, cursor, ...asked } = readQuery(PAGE_QUERY, query);
-    const filter = filterOf(asked, payees);
+    const { limit = PAGE, cursor } = query;
+    const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();
     const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
     // One more says whether there is another page.

@@ -6,8 +6,10 @@ import {
   rowNamed,
 } from '../../../test/builders/history/sellers/settlement-reader.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
+import { readQuery } from '../../../test/builders/platform/http/dto.js';
 import { ArchiveError } from '../archive.js';
 import type { SettlementRow } from '../settlement-row.js';
+import { TotalsQueryDto } from './dto/settlement-filter.dto.js';
 import { TotalsOfSellers } from './settlement-totals.js';
 
 const DAY_MS = 86_400_000;
@@ -30,9 +32,10 @@ const ROWS: SettlementRow[] = [
   rowNamed('strange', 0, { pay_to: Buffer.alloc(20, 0xee) }),
 ];
 
-const totals = (query: object, rows = ROWS, payees: ReadonlySet<Address> = MINE) =>
+const asked = (query: object) => readQuery(TotalsQueryDto, { from: '2026-11-01', ...query });
+const totals = async (query: object, rows = ROWS, payees: ReadonlySet<Address> = MINE) =>
   new TotalsOfSellers(new MemorySettlementReader(rows), () => CLAIMED_AT + 2 * DAY_MS).of(
-    { from: '2026-11-01', ...query },
+    await asked(query),
     payees,
   );
 
@@ -99,11 +102,8 @@ describe('totals of a seller', () => {
       { totals: () => Promise.reject(new ArchiveError('database_failed', '57014')) },
       () => CLAIMED_AT,
     );
-    expect(await codeOf(away.of({ from: '2026-11-01' }, MINE))).toEqual([
-      503,
-      'history_unavailable',
-    ]);
+    expect(await codeOf(away.of(await asked({}), MINE))).toEqual([503, 'history_unavailable']);
     const off = new TotalsOfSellers(undefined, () => CLAIMED_AT);
-    expect(await codeOf(off.of({}, MINE))).toEqual([501, 'history_off']);
+    expect(await codeOf(off.of(await asked({}), MINE))).toEqual([501, 'history_off']);
   });
 });

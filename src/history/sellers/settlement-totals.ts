@@ -1,10 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import { z } from 'zod';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { invalidQuery, readQuery } from '../../platform/http/read-query.js';
+import { invalidQuery } from '../../platform/http/read-query.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { TotalsQueryDto } from './dto/settlement-filter.dto.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';
-import { FILTER_QUERY, filterOf } from './settlement-filter.js';
+import { filterOf } from './settlement-filter.js';
 import type { Grouping, SettlementReader, TotalRow } from './settlement-reader.js';
 
 /** What was settled within one group. Amounts of two assets are never added. */
@@ -25,28 +26,12 @@ export interface SettlementTotals {
   readonly totals: readonly SettlementTotal[];
 }
 
-const GROUPS = ['day', 'asset', 'payee'] as const;
-type GroupName = (typeof GROUPS)[number];
 const ROWS_MOST = 10_000;
 const DAYS_MOST = 366;
 const DAY_MS = 86_400_000;
 
-export const TOTALS_QUERY = z.strictObject({
-  ...FILTER_QUERY,
-  groupBy: z
-    .string()
-    .transform((text) => [...new Set(text.split(','))])
-    .pipe(z.array(z.enum(GROUPS, { error: `must be a list of ${GROUPS.join(', ')}` })))
-    .default(['asset']),
-});
-
-/** @throws CodedError for a time without a beginning, or of too many days. */
-export function checkRange(
-  from: number | undefined,
-  to: number,
-  days = DAYS_MOST,
-): asserts from is number {
-  if (from === undefined) throw invalidQuery('from must be given.');
+/** @throws CodedError for too many days. */
+export function checkRange(from = 0, to = 0, days = DAYS_MOST): void {
   if (to - from > days * DAY_MS) {
     throw invalidQuery(`from and to must be at most ${days} days apart.`);
   }
@@ -55,22 +40,25 @@ export function checkRange(
 /**
  * Sums by group, each asset apart.
  *
+ * @param groupBy - names of groups, comma-separated.
  * @param read - at most so many rows.
  * @throws CodedError
  */
 export async function sumsBy(
-  groupBy: readonly GroupName[],
+  groupBy: string,
   read: (grouping: Grouping, most: number) => Promise<readonly TotalRow[]>,
 ): Promise<SettlementTotals> {
-  const grouping = { byDay: groupBy.includes('day'), byPayee: groupBy.includes('payee') };
+  const groups = new Set(groupBy.split(','));
+  const grouping = { byDay: groups.has('day'), byPayee: groups.has('payee') };
   const rows = await fromArchive(read(grouping, ROWS_MOST + 1));
   if (rows.length > ROWS_MOST) {
     throw new CodedError(400, 'too_many_groups', 'These are too many groups: ask for less.');
   }
-  return { groupBy: [...new Set([...groupBy, 'asset'])], totals: totalsOf(rows, grouping) };
+  return { groupBy: [...groups.add('asset')], totals: totalsOf(rows, grouping) };
 }
 
 /** Exact sums over the settlements of a seller. */
+@Injectable()
 export class TotalsOfSellers {
   /** @param reader - `undefined` without a history. */
   constructor(
@@ -79,14 +67,13 @@ export class TotalsOfSellers {
   ) {}
 
   /** @throws CodedError */
-  async of(query: unknown, payees: ReadonlySet<Address>): Promise<SettlementTotals> {
+  async of(query: TotalsQueryDto, payees: ReadonlySet<Address>): Promise<SettlementTotals> {
     if (this.reader === undefined) throw historyOff();
-    const { groupBy, ...asked } = readQuery(TOTALS_QUERY, query);
-    checkRange(asked.from, asked.to ?? this.now());
-    const filter = filterOf(asked, payees);
+    const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();
+    checkRange(filter.from, filter.to ?? this.now());
     const { reader } = this;
-    return sumsBy(groupBy, (grouping, most) => reader.totals(filter, grouping, most));
+    return sumsBy(query.groupBy, (grouping, most) => reader.totals(filter, grouping, most));
   }
 }
 

@@ -7,11 +7,21 @@ import {
   Query,
   UseFilters,
 } from '@nestjs/common';
+import {
+  AnyDeliveriesDto,
+  AuditQueryDto,
+  HistorySearchDto,
+  HistoryTotalsDto,
+  RunQueryDto,
+  RunsQueryDto,
+  WebhooksQueryDto,
+} from '../../history/operators/dto/operator-query.dto.js';
 import { OperatorHistory } from '../../history/operators/operator-history.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { OpsOnly } from '../../platform/http/ops.js';
-import { isSettlementId } from '../../protocol/payment/wire-values.js';
+import { SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
+import { DescribesLife, DescribesList, DescribesListOf } from './admin-history.openapi.js';
 import { NO_STORE } from './no-store.js';
 import { SettlementLives } from './settlement-life.js';
 
@@ -28,49 +38,72 @@ export class AdminHistoryController {
 
   @Get('history/settlements')
   @Header(...NO_STORE)
-  settlements(@Query() query: unknown): ReturnType<OperatorHistory['settlements']> {
+  @DescribesList(
+    'searchHistory',
+    'Settlements of the history, newest first',
+    'Settlements',
+    'Of every payee. Without `payTo` or `payer` it needs `from`, at most 92 days before `to`.',
+  )
+  settlements(@Query() query: HistorySearchDto): ReturnType<OperatorHistory['settlements']> {
     return this.history.settlements(query);
   }
 
   @Get('history/totals')
   @Header(...NO_STORE)
-  totals(@Query() query: unknown): ReturnType<OperatorHistory['totals']> {
+  @DescribesList(
+    'historyTotals',
+    'What was settled, by day and asset',
+    'SettlementTotals',
+    '`from` is needed: at most 92 days, or 366 of one payee or payer.',
+  )
+  totals(@Query() query: HistoryTotalsDto): ReturnType<OperatorHistory['totals']> {
     return this.history.totals(query);
   }
 
   @Get('settlements/:id')
   @Header(...NO_STORE)
-  async life(@Param('id') id: string): Promise<unknown> {
-    return known(isSettlementId(id) ? await this.lives.of(id) : undefined);
+  @DescribesLife()
+  async life(@Param('id', SettlementIdPipe) id: string): Promise<unknown> {
+    return known(await this.lives.of(id));
   }
 
   @Get('webhooks')
   @Header(...NO_STORE)
-  webhooks(@Query() query: unknown): ReturnType<OperatorHistory['webhooks']> {
+  @DescribesList(
+    'allWebhooks',
+    'Webhooks of every API key',
+    'OperatorWebhooks',
+    'With the last answer of each, and what waits for it. `status=failing`: enabled, and nothing reaches it.',
+  )
+  webhooks(@Query() query: WebhooksQueryDto): ReturnType<OperatorHistory['webhooks']> {
     return this.history.webhooks(query);
   }
 
   @Get('webhooks/:id/deliveries')
   @Header(...NO_STORE)
-  async deliveries(@Param('id') id: string, @Query() query: unknown): Promise<unknown> {
+  @DescribesListOf('anyDeliveries', 'Deliveries to a webhook, newest first', 'OperatorDeliveries')
+  async deliveries(@Param('id') id: string, @Query() query: AnyDeliveriesDto): Promise<unknown> {
     return known(await this.history.deliveries(id, query));
   }
 
   @Get('reconciliations')
   @Header(...NO_STORE)
-  reconciliations(@Query() query: unknown): ReturnType<OperatorHistory['reconciliations']> {
+  @DescribesList('reconciliations', 'Runs of the reconciliation, newest first', 'Reconciliations')
+  reconciliations(@Query() query: RunsQueryDto): ReturnType<OperatorHistory['reconciliations']> {
     return this.history.reconciliations(query);
   }
 
   @Get('reconciliations/:id')
   @Header(...NO_STORE)
-  async reconciliation(@Param('id') id: string, @Query() query: unknown): Promise<unknown> {
+  @DescribesListOf('reconciliation', 'What one run found', 'Reconciliation')
+  async reconciliation(@Param('id') id: string, @Query() query: RunQueryDto): Promise<unknown> {
     return known(await this.history.reconciliation(id, query));
   }
 
   @Get('audit')
   @Header(...NO_STORE)
-  audit(@Query() query: unknown): ReturnType<OperatorHistory['audit']> {
+  @DescribesList('operatorActions', 'What operators did, newest first', 'OperatorActions')
+  audit(@Query() query: AuditQueryDto): ReturnType<OperatorHistory['audit']> {
     return this.history.audit(query);
   }
 }

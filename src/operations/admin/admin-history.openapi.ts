@@ -1,15 +1,7 @@
-import { WEBHOOK_STATUSES } from '../../history/operators/operator-archive.js';
-import { GROUP_BY_SCHEMA } from '../../history/operators/operator-query.js';
-import {
-  type Json,
-  jsonAnswer,
-  type JsonObject,
-  KEY_ALWAYS,
-  schemaRef,
-} from '../../platform/http/openapi.js';
-import { ADDRESS_SCHEMA, CAIP2_SCHEMA, WHEN_SCHEMA } from '../../protocol/payment/wire-schemas.js';
-import { SETTLEMENT_STATES } from '../../settlement/model/settlement.js';
-import { ADMIN_REFUSALS, NO_REDIS } from './admin-refusals.openapi.js';
+import { applyDecorators } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
+import { jsonAnswer, type JsonObject, problem, schemaRef } from '../../platform/http/openapi.js';
+import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
 
 const text: JsonObject = { type: 'string' };
 const count: JsonObject = { type: 'integer', minimum: 0 };
@@ -185,152 +177,48 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   OperatorActions: object({ actions: listOf(action) }, { next: text }),
 };
 
-const NO_HISTORY = jsonAnswer('There is no history.', 'Problem', {
+const NO_HISTORY = problem('There is no history.', {
   error: 'The history is off: `DATABASE_URL` is not set.',
   code: 'history_off',
 });
-const AWAY = jsonAnswer(
+const AWAY = problem(
   'The history cannot be asked now, or this takes it too long (`history_too_slow`).',
-  'Problem',
   { error: 'The history database is unavailable. Try again.', code: 'history_unavailable' },
 );
-const WRONG = jsonAnswer(
-  'A parameter is wrong, or unknown, or a cursor of another list.',
-  'Problem',
-  {
-    error: 'from must be given without payTo or payer.',
-    code: 'invalid_query',
-  },
-);
-const UNKNOWN = jsonAnswer('There is none of this id.', 'Problem', {
+const WRONG = problem('A parameter is wrong, or unknown, or a cursor of another list.', {
+  error: 'from must be given without payTo or payer.',
+  code: 'invalid_query',
+});
+const UNKNOWN = problem('There is none of this id.', {
   error: 'The history has no such entry.',
   code: 'not_found',
 });
+const found = (schema: string): JsonObject => jsonAnswer('What was found.', schema);
 
-const name: JsonObject = { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,128}$' };
+const ofHistory = describedWith({ 400: WRONG, 501: NO_HISTORY, 503: AWAY });
+const ofRedis = describedWith({ 503: NO_REDIS });
+const HasId = (): MethodDecorator => ApiParam({ name: 'id', schema: { ...text, minLength: 1 } });
 
-/** As `operator-query.ts` reads them. */
-const PARAMETERS: Readonly<Record<string, JsonObject>> = {
-  payTo: ADDRESS_SCHEMA,
-  payer: ADDRESS_SCHEMA,
-  state: { type: 'string', enum: SETTLEMENT_STATES },
-  asset: ADDRESS_SCHEMA,
-  network: CAIP2_SCHEMA,
-  from: { ...WHEN_SCHEMA, description: 'At or after: a day (UTC), or a time with its zone.' },
-  to: { ...WHEN_SCHEMA, description: 'Before.' },
-  limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
-  cursor: { ...text, description: '`nextCursor` of the page before.' },
-  before: { ...text, minLength: 1, description: '`next` of the page before.' },
-  after: { ...text, minLength: 1, description: '`next` of the page before.' },
-  groupBy: {
-    ...GROUP_BY_SCHEMA,
-    default: 'day,asset',
-    description: 'A list of `day`, `asset` and `payee`.',
-  },
-  owner: name,
-  by: name,
-  subject: { type: 'string', pattern: '^[A-Za-z0-9_.:[\\]-]{1,300}$' },
-  status: { type: 'string', enum: WEBHOOK_STATUSES },
-};
+/** The description of a list of the history. */
+export const DescribesList = (
+  id: string,
+  summary: string,
+  schema: string,
+  description?: string,
+): MethodDecorator => ofHistory(id, summary, { 200: found(schema) }, description);
 
-interface Read {
-  readonly id: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly query?: readonly string[];
-  /** Whether there is a name in the path. */
-  readonly isOfOne?: boolean;
-  readonly answer: string;
-}
+/** The description of a list that belongs to the id in the path. */
+export const DescribesListOf = (id: string, summary: string, schema: string): MethodDecorator =>
+  applyDecorators(HasId(), ofHistory(id, summary, { 200: found(schema), 404: UNKNOWN }));
 
-function read({ id, summary, description, query = [], isOfOne, answer }: Read): JsonObject {
-  const parameters: Json[] = query.map((asked) => ({
-    name: asked,
-    in: 'query',
-    schema: PARAMETERS[asked] ?? text,
-  }));
-  if (isOfOne === true) {
-    const schema = { ...text, minLength: 1 };
-    parameters.unshift({ name: 'id', in: 'path', required: true, schema });
-  }
-  const isLife = answer === 'SettlementLife';
-  return {
-    get: {
-      operationId: id,
-      tags: ['Operators'],
-      summary,
-      ...(description !== undefined && { description }),
-      security: KEY_ALWAYS,
-      ...(parameters.length > 0 && { parameters }),
-      responses: {
-        200: jsonAnswer('What was found.', answer),
-        ...(isLife ? {} : { 400: WRONG }),
-        ...ADMIN_REFUSALS,
-        ...(isOfOne === true && { 404: UNKNOWN }),
-        ...(isLife ? { 503: NO_REDIS } : { 501: NO_HISTORY, 503: AWAY }),
-      },
-    },
-  };
-}
-
-const FILTERS = ['payTo', 'payer', 'state', 'asset', 'network', 'from', 'to'];
-
-export const ADMIN_HISTORY_PATHS: Readonly<Record<string, JsonObject>> = {
-  '/admin/api/history/settlements': read({
-    id: 'searchHistory',
-    summary: 'Settlements of the history, newest first',
-    description:
-      'Of every payee. Without `payTo` or `payer` it needs `from`, at most 92 days before `to`.',
-    query: [...FILTERS, 'limit', 'cursor'],
-    answer: 'Settlements',
-  }),
-  '/admin/api/history/totals': read({
-    id: 'historyTotals',
-    summary: 'What was settled, by day and asset',
-    description: '`from` is needed: at most 92 days, or 366 of one payee or payer.',
-    query: [...FILTERS, 'groupBy'],
-    answer: 'SettlementTotals',
-  }),
-  '/admin/api/settlements/{id}': read({
-    id: 'settlementLife',
-    summary: 'The whole life of one settlement',
-    description:
+/** The description of `GET /admin/api/settlements/:id`. */
+export const DescribesLife = (): MethodDecorator =>
+  applyDecorators(
+    HasId(),
+    ofRedis(
+      'settlementLife',
+      'The whole life of one settlement',
+      { 200: found('SettlementLife'), 404: UNKNOWN },
       'From Redis or the history: its sale, what carries it now, what was told of it to whom, what reconciliation found. `history.status` says whether the history could be asked.',
-    isOfOne: true,
-    answer: 'SettlementLife',
-  }),
-  '/admin/api/webhooks': read({
-    id: 'allWebhooks',
-    summary: 'Webhooks of every API key',
-    description:
-      'With the last answer of each, and what waits for it. `status=failing`: enabled, and nothing reaches it.',
-    query: ['owner', 'status', 'limit', 'after'],
-    answer: 'OperatorWebhooks',
-  }),
-  '/admin/api/webhooks/{id}/deliveries': read({
-    id: 'anyDeliveries',
-    summary: 'Deliveries to a webhook, newest first',
-    query: ['limit', 'before'],
-    isOfOne: true,
-    answer: 'OperatorDeliveries',
-  }),
-  '/admin/api/reconciliations': read({
-    id: 'reconciliations',
-    summary: 'Runs of the reconciliation, newest first',
-    query: ['network', 'limit', 'before'],
-    answer: 'Reconciliations',
-  }),
-  '/admin/api/reconciliations/{id}': read({
-    id: 'reconciliation',
-    summary: 'What one run found',
-    query: ['limit', 'after'],
-    isOfOne: true,
-    answer: 'Reconciliation',
-  }),
-  '/admin/api/audit': read({
-    id: 'operatorActions',
-    summary: 'What operators did, newest first',
-    query: ['by', 'subject', 'network', 'from', 'to', 'limit', 'before'],
-    answer: 'OperatorActions',
-  }),
-};
+    ),
+  );

@@ -1,31 +1,29 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
-import { Answers, jsonAnswer, type JsonObject, KEY_ALWAYS } from '../../platform/http/openapi.js';
+import { Answers, type AnswersByStatus, KEY_ALWAYS, problem } from '../../platform/http/openapi.js';
 
 /** Of who has no key, or none that may. */
-export const ADMIN_REFUSALS: Readonly<Record<number, JsonObject>> = {
-  401: jsonAnswer('No API key, or an unknown one.', 'Problem', {
+export const ADMIN_REFUSALS: AnswersByStatus = {
+  401: problem('No API key, or an unknown one.', {
     error: 'A valid API key is required.',
     reason: 'unauthorized',
   }),
-  403: jsonAnswer('A key without the scope `admin`.', 'Problem', {
+  403: problem('A key without the scope `admin`.', {
     error: 'The API key does not have the scope that this needs.',
     reason: 'forbidden',
   }),
 };
 
-export const NO_REDIS = jsonAnswer('Redis does not answer.', 'Problem', {
+export const NO_REDIS = problem('Redis does not answer.', {
   error: 'Redis is unavailable. Try again.',
 });
 
-type AnswersOf = Parameters<typeof Answers>[0];
-
 /** Describes routes of operators. @param failures - answers that all of them have, besides those about keys. */
-export function describedWith(failures: AnswersOf) {
+export function describedWith(failures: AnswersByStatus) {
   return (
     operationId: string,
     summary: string,
-    answers: AnswersOf,
+    answers: AnswersByStatus,
     description?: string,
   ): MethodDecorator =>
     applyDecorators(

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import { jsonAnswer, type JsonObject, type OpenApiPart } from '../../platform/http/openapi.js';
 import { ADMIN_CATALOGUE_SCHEMAS } from './admin-catalogue.openapi.js';
-import { ADMIN_HISTORY_PATHS, ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
+import { ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
 import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
 
 const described = describedWith({ 503: NO_REDIS });
@@ -71,7 +71,6 @@ const TREASURY = object(
 /** What the operator page asks for; there only where API keys are in use. */
 export const ADMIN_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Operators', description: 'What the page at `/admin` shows and does.' }],
-  paths: ADMIN_HISTORY_PATHS,
   schemas: {
     ...ADMIN_HISTORY_SCHEMAS,
     ...ADMIN_CATALOGUE_SCHEMAS,

@@ -1,5 +1,10 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import { type ExecutionContext, HttpException, type Type } from '@nestjs/common';
+import {
+  createParamDecorator,
+  type ExecutionContext,
+  HttpException,
+  type Type,
+} from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Address } from 'viem';
 import type { RateLimitBucket, Scope } from '../config/access-settings.js';
@@ -160,6 +165,12 @@ export function payeesOf(request: IncomingMessage, response: ServerResponse): Re
   if (payees === undefined) throw new ScopeMissing('history');
   return payees.size === 0 ? refuse(403, {}, response) : payees;
 }
+
+/** {@link payeesOf} as a parameter of a handler; it refuses before a query is read. */
+export const Payees = createParamDecorator((_, context: ExecutionContext): ReadonlySet<Address> => {
+  const http = context.switchToHttp();
+  return payeesOf(http.getRequest(), http.getResponse());
+});
 
 /** What may be heard of with the API key a request came with. */
 export interface Audience {

@@ -45,8 +45,21 @@ export function jsonAnswer(
   };
 }
 
-/** The answers of a handler by status, each as {@link jsonAnswer} makes it. A handler without is not described. */
-export function Answers(answers: Readonly<Record<number, JsonObject>>): MethodDecorator {
+/** A refusal, as the error filters write it. */
+export const problem = (
+  description: string,
+  example: JsonObject,
+  headers?: readonly string[],
+): JsonObject => jsonAnswer(description, 'Problem', example, headers);
+
+/** Headers of answers that are counted against a limit. */
+export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+/** Answers by their status, each as {@link jsonAnswer} makes it. */
+export type AnswersByStatus = Readonly<Record<number, JsonObject>>;
+
+/** The answers of a handler. A handler without is not described. */
+export function Answers(answers: AnswersByStatus): MethodDecorator {
   return applyDecorators(
     ApiIncludeEndpoint(),
     ...Object.entries(answers).map(([status, answer]) =>
@@ -55,8 +68,9 @@ export function Answers(answers: Readonly<Record<number, JsonObject>>): MethodDe
   );
 }
 
-/** Security of a route: open, or a key where API keys are in use. */
-export const KEY_IF_IN_USE: Security = [{}, { apiKey: [] }, { bearer: [] }];
+/** Security of a route: a key, a key where API keys are in use, a key in its own header, or open. */
+export const KEY_NEEDED: Security = [{ apiKey: [] }, { bearer: [] }];
+export const KEY_IF_IN_USE: Security = [{}, ...KEY_NEEDED];
 export const KEY_ALWAYS: Security = [{ apiKey: [] }];
 export const OPEN: Security = [{}];
 

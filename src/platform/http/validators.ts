@@ -14,6 +14,7 @@ import {
   ADDRESS_SCHEMA,
   ATOMIC_UNITS_SCHEMA,
   CAIP2_SCHEMA,
+  DAY_OR_TIME_SCHEMA,
   SETTLEMENT_ID_SCHEMA,
   TRANSACTION_HASH_SCHEMA,
 } from '../../protocol/payment/wire-schemas.js';
@@ -21,6 +22,7 @@ import {
   isEvmAddress,
   isSettlementId,
   isTransactionHash,
+  readDayOrTime,
 } from '../../protocol/payment/wire-values.js';
 import type { JsonObject } from './openapi.js';
 
@@ -130,6 +132,18 @@ export const IsSettlementId = (options?: FieldOptions): PropertyDecorator =>
       isValid: isSettlementId,
       message: 'must be the id of a settlement',
       schema: SETTLEMENT_ID_SCHEMA,
+    },
+    options,
+  );
+
+/** A day (UTC), or a time with its zone, from 1970 on. */
+export const IsDayOrTime = (options?: FieldOptions): PropertyDecorator =>
+  Field(
+    {
+      name: 'isDayOrTime',
+      isValid: (value) => readDayOrTime(value) !== undefined,
+      message: 'must be a day, 2026-11-30, or a time with its zone, 2026-11-30T12:00:00Z',
+      schema: DAY_OR_TIME_SCHEMA,
     },
     options,
   );

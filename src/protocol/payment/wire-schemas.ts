@@ -1,5 +1,11 @@
 import { CAIP2_EVM } from './network.js';
-import { EVM_ADDRESS, HEX_32_BYTES, SETTLEMENT_ID, SIGNATURE_MAX_BYTES } from './wire-values.js';
+import {
+  DAY_OR_TIME,
+  EVM_ADDRESS,
+  HEX_32_BYTES,
+  SETTLEMENT_ID,
+  SIGNATURE_MAX_BYTES,
+} from './wire-values.js';
 
 /** JSON Schema of single values of a request; `wire-values.ts` reads them. */
 
@@ -24,12 +30,7 @@ export const SIGNATURE_SCHEMA = {
 } as const;
 /** Of an EVM chain. */
 export const CAIP2_SCHEMA = { type: 'string', pattern: CAIP2_EVM.source } as const;
-/** A day (UTC), or a time with its zone. Whether the calendar has it no pattern says. */
-export const WHEN_SCHEMA = {
-  type: 'string',
-  pattern:
-    '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$',
-} as const;
+export const DAY_OR_TIME_SCHEMA = { type: 'string', pattern: DAY_OR_TIME.source } as const;
 export const TEXT_SCHEMA = { type: 'string' } as const;
 /** An object of which all properties are required, unless others are named. */
 export function objectSchema(

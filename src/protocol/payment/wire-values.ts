@@ -13,6 +13,9 @@ export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 export const HEX_32_BYTES = /^0x[0-9a-fA-F]{64}$/;
 /** SHA-256 in base64url without padding, as `settlementIdOf` writes it. */
 export const SETTLEMENT_ID = /^[A-Za-z0-9_-]{43}$/;
+/** A day (UTC), or a time with its zone. Whether the calendar has it no pattern says. */
+export const DAY_OR_TIME =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 const DECIMAL = /^-?\d+$/;
 const HEXADECIMAL = /^0x[0-9a-fA-F]+$/;
@@ -69,6 +72,16 @@ export function readBytes(value: unknown, maxBytes: number = BYTES_MAX): Hex | u
   return isShortText(value, 2 + maxBytes * 2) && BYTES.test(value)
     ? (value.toLowerCase() as Hex)
     : undefined;
+}
+
+/** Milliseconds since the epoch of a day (UTC), or of a time with its zone. */
+export function readDayOrTime(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !DAY_OR_TIME.test(value)) return undefined;
+  const [year, month, day] = value.slice(0, 10).split('-').map(Number);
+  const at = Date.parse(value);
+  // A 30th of February is read as a day of March.
+  const midnight = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day));
+  return midnight.getUTCDate() === day && at >= 0 ? at : undefined;
 }
 
 /** A text of at most so many UTF-16 units: asked first, so that nothing costs more for a longer one. */

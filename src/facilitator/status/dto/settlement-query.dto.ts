@@ -1,20 +1,23 @@
 import { IgnoresUnknown } from '../../../platform/http/request.pipe.js';
 import {
   IsCaip2,
+  IsDayOrTime,
   IsEvmAddress,
+  IsOneOf,
   IsQueryInteger,
   IsText,
   IsTransactionHash,
 } from '../../../platform/http/validators.js';
-import { NONCE_SCHEMA, WHEN_SCHEMA } from '../../../protocol/payment/wire-schemas.js';
-import { SETTLEMENT_STATES } from '../../../settlement/model/settlement.js';
+import { NONCE_SCHEMA } from '../../../protocol/payment/wire-schemas.js';
+import { PAGE, PAGE_MAX } from '../../../settlement/ledger/queries/settlement-listing.js';
+import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/model/settlement.js';
 import { WAIT_SECONDS_MAX } from '../settlement-waits.js';
 
 const optional = true;
 
 /**
  * `GET /v2/settlements?…`: by transaction, by authorization, or by the buyer's name of a payment. Else it is a
- * list, whose further parameters the history reads.
+ * list.
  */
 export class SettlementQueryDto {
   @IsTransactionHash({ optional })
@@ -51,21 +54,20 @@ export class SettlementQueryDto {
   })
   readonly payTo?: string;
 
-  @IsText(
-    {},
-    { optional, description: 'Claimed at or after: a day (UTC), or a time with its zone.' },
-    WHEN_SCHEMA,
-  )
+  @IsDayOrTime({
+    optional,
+    description: 'Claimed at or after: a day (UTC), or a time with its zone.',
+  })
   readonly from?: string;
 
-  @IsText({}, { optional, description: 'Claimed before.' }, WHEN_SCHEMA)
+  @IsDayOrTime({ optional, description: 'Claimed before.' })
   readonly to?: string;
 
-  @IsText({}, { optional }, { type: 'string', enum: SETTLEMENT_STATES })
-  readonly state?: string;
+  @IsOneOf(SETTLEMENT_STATES, { optional })
+  readonly state?: SettlementState;
 
-  @IsText({}, { optional }, { type: 'integer', minimum: 1, maximum: 500, default: 100 })
-  readonly limit?: string;
+  @IsQueryInteger({ minimum: 1, maximum: PAGE_MAX, default: PAGE })
+  readonly limit?: number;
 
   @IsText({}, { optional, description: '`nextCursor` of the page before.' })
   readonly cursor?: string;

@@ -15,7 +15,15 @@ describe('what a look-up asks for', () => {
     [{ transaction: `0x${'0F'.repeat(32)}` }],
     [{ network: 'eip155:56', asset: ADDRESS, payer: ADDRESS, nonce: '0x1' }],
     [{ paymentId: 'order-0123456789', payTo: ADDRESS, payer: ADDRESS }],
-    [{ payTo: ADDRESS, from: 'a', to: 'b', state: 'c', limit: 'd', cursor: 'e' }],
+    [
+      {
+        payTo: ADDRESS,
+        from: '2026-11-30',
+        to: '2026-12-01T00:00Z',
+        state: 'expired',
+        cursor: 'e',
+      },
+    ],
   ])('is taken as it is: %j', async (query) => {
     expect(await read(query)).toEqual(query);
   });
@@ -27,7 +35,10 @@ describe('what a look-up asks for', () => {
     [{ nonce: '-1' }, 'nonce must be a number.'],
     [{ paymentId: 'short' }, 'paymentId must be a payment identifier.'],
     [{ payer: [ADDRESS, ADDRESS] }, 'payer must be given once.'],
-    [{ state: { $gt: '' } }, 'state must be text of 0 to 1024 characters.'],
+    [
+      { state: { $gt: '' } },
+      'state must be one of queued, broadcast, included, finalized, reverted, expired, foreign, withdrawn.',
+    ],
     [{ evil: 'x' }, 'a parameter is not known here.'],
     [
       { payTo: 'x', cursor: ['a'] },

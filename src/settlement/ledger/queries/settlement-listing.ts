@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import type { SettlementState } from '../../model/settlement.js';
 import type { SettlementStatus } from './settlement-status.js';
 
 /** Some of the settlements of a seller, newest first. */
@@ -8,16 +9,21 @@ export interface SettlementPage {
   readonly nextCursor?: string;
 }
 
-/** What a list may be asked for, as it came; the values are not checked yet. */
+/** Settlements of a page, where no other number is asked for, and at most. */
+export const PAGE = 100;
+export const PAGE_MAX = 500;
+
+/** What a list may be asked for; each value is of its form. */
 export interface ListQuery {
-  readonly payTo?: unknown;
-  readonly from?: unknown;
-  readonly to?: unknown;
-  readonly state?: unknown;
-  readonly asset?: unknown;
-  readonly network?: unknown;
-  readonly limit?: unknown;
-  readonly cursor?: unknown;
+  readonly payTo?: string;
+  /** Of the claim: a day, or a time with its zone. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly state?: SettlementState;
+  readonly asset?: string;
+  readonly network?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
 }
 
 /** Lists of settlements: what Redis has no index for, and the history has. */

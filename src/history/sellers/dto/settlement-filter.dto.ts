@@ -1,0 +1,59 @@
+import { OmitType } from '@nestjs/swagger';
+import {
+  IsCaip2,
+  IsDayOrTime,
+  IsEvmAddress,
+  IsOneOf,
+  IsText,
+} from '../../../platform/http/validators.js';
+import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/model/settlement.js';
+
+const optional = true;
+const FROM = 'Claimed at or after: a day (UTC), or a time with its zone.';
+
+const FORMATS = ['csv', 'ndjson'] as const;
+
+const GROUPS = /^(day|asset|payee)(,(day|asset|payee))*$/;
+
+export const AreGroups = (usual: string): PropertyDecorator =>
+  IsText(
+    { pattern: GROUPS, message: 'must be a list of day, asset, payee' },
+    { optional, description: '`day`, `asset` and `payee`, comma-separated.' },
+    { type: 'string', pattern: GROUPS.source, default: usual },
+  );
+
+/** Parameters of every list, export and total. */
+export class SettlementFilterDto {
+  @IsEvmAddress({ optional })
+  readonly payTo?: string;
+
+  @IsDayOrTime({ optional, description: FROM })
+  readonly from?: string;
+
+  @IsDayOrTime({ optional, description: 'Claimed before.' })
+  readonly to?: string;
+
+  @IsOneOf(SETTLEMENT_STATES, { optional })
+  readonly state?: SettlementState;
+
+  @IsEvmAddress({ optional })
+  readonly asset?: string;
+
+  @IsCaip2({ optional })
+  readonly network?: string;
+}
+
+/** `GET /v2/settlements/totals` */
+export class TotalsQueryDto extends OmitType(SettlementFilterDto, ['from']) {
+  @IsDayOrTime({ description: FROM })
+  readonly from!: string;
+
+  @AreGroups('asset')
+  readonly groupBy: string = 'asset';
+}
+
+/** `GET /v2/settlements/export` */
+export class ExportQueryDto extends SettlementFilterDto {
+  @IsOneOf(FORMATS)
+  readonly format!: (typeof FORMATS)[number];
+}
