@@ -1,73 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import { delay } from '../../platform/concurrency/timing.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
-import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import { needsNoTransaction, preparationOf } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import type { Admission } from '../../settlement/admission.js';
+import { Admission } from '../../settlement/admission.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
-import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
+import { LABEL_STORE, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type {
   ClaimRef,
   ClaimResult,
   JoinResult,
-  MadeSale,
   RedeemResult,
   SettlementStore,
-  ToldWithdrawal,
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
+import { SETTLEMENT_QUEUES } from '../../settlement/settlement.module.js';
 import type { GoodJudgement } from '../verify/payment-verifier.js';
-import { KEY_REFUSALS, type KeyBinding } from './key-binding.js';
-import type { OwedSteps } from './owed-steps.js';
-import type { RecentAnswers } from './recent-answers.js';
+import { KEY_REFUSALS } from './key-binding.js';
+import { BESIDE_A_REQUEST, OwedSteps } from './owed-steps.js';
 import { RequesterWait } from './requester-wait.js';
 import type { SettleAnswer } from './settle-answer.js';
-import type { Round, SettleContext } from './settle-context.js';
-
-export interface ClaimingParts {
-  readonly store: SettlementStore;
-  readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>;
-  readonly labels: Pick<LabelStore, 'note'>;
-  readonly news: Pick<SettlementEvents, 'listen'>;
-  readonly admission: Admission;
-  /** Told of what goes wrong beside the requests. */
-  readonly onTrouble: (what: string, error: unknown) => void;
-}
-
-/** What one process remembers beside the ledger. */
-interface ProcessMemory {
-  readonly owed: OwedSteps;
-  readonly sales: RecentAnswers<MadeSale>;
-  readonly withdrawals: RecentAnswers<ToldWithdrawal>;
-  readonly now: () => number;
-  readonly waitMs: number;
-}
+import type { NamedContext, Round } from './settle-context.js';
+import { ToldAnswers } from './told-answers.js';
 
 /** A step whose answer was lost is asked again after this time. */
 const ASK_AGAIN_MS = 100;
 
 /** The steps of a request in the ledger once its payment was judged: it claims, or joins a claim. */
+@Injectable()
 export class Claiming {
   constructor(
-    private readonly parts: ClaimingParts,
-    private readonly own: ProcessMemory,
+    @Inject(SETTLEMENT_STORE) private readonly store: SettlementStore,
+    @Inject(LABEL_STORE) private readonly labels: Pick<LabelStore, 'note'>,
+    @Inject(SETTLEMENT_QUEUES)
+    private readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>,
+    @Inject(SettlementEvents) private readonly news: Pick<SettlementEvents, 'listen'>,
+    private readonly admission: Admission,
+    private readonly owed: OwedSteps,
+    private readonly told: ToldAnswers,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>,
   ) {}
 
   /** Claims a payment that was judged good, and waits for what becomes of it. */
-  async claim(
-    context: SettleContext,
-    identity: PaymentIdentity,
-    key: KeyBinding,
-    verdict: GoodJudgement,
-  ): Promise<Round> {
-    const { request, answers, requester, chain } = context;
+  async claim(context: NamedContext, verdict: GoodJudgement): Promise<Round> {
+    const { request, answers, requester, chain, identity, key } = context;
     const payment = acceptedPayment(request.payment, verdict);
     const needsNothing = needsNoTransaction(payment);
     const [refusal, bound] = await Promise.all([
-      needsNothing ? undefined : this.parts.admission.refusal(payment, chain),
+      needsNothing ? undefined : this.admission.refusal(payment, chain),
       key.bind(),
     ]);
     const reason = refusal ?? (bound === 'bound' ? undefined : KEY_REFUSALS[bound]);
@@ -75,14 +62,14 @@ export class Claiming {
       await key.unbind();
       return { answer: answers.failure(reason) };
     }
-    const ref = this.parts.store.refOf(payment, identity, requester);
+    const ref = this.store.refOf(payment, identity, requester);
     this.#label(context, ref);
     request.beforeClaim?.(ref);
     // News of the claim may come before the claim's own reply.
     const wait = this.#waitFor(context, ref);
     try {
       const claimed = await this.#retryUntil(context, () =>
-        this.parts.store.claim(requester, {
+        this.store.claim(requester, {
           identity,
           payment,
           means: verdict.means,
@@ -93,7 +80,7 @@ export class Claiming {
         if (claimed.kind !== 'known') await key.unbind();
         return await this.#unclaimed(context, payment, claimed);
       }
-      this.parts.admission.noteQueued(payment, claimed.queued);
+      this.admission.noteQueued(payment, claimed.queued);
       if (!needsNothing) this.#addJob(ref);
       return request.isAsync
         ? { answer: this.#handedOut(context, ref, undefined) }
@@ -101,7 +88,7 @@ export class Claiming {
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
       // It may have been claimed all the same, and sold where it was to be handed out.
-      this.own.owed.owe(() => this.#giveUp(context, ref, wait.knownHash));
+      this.owed.owe(() => this.#giveUp(context, ref, wait.knownHash));
       return {
         answer:
           wait.knownHash === undefined
@@ -114,20 +101,20 @@ export class Claiming {
   }
 
   /** Before the claim: who dies behind it can look it up. Nothing waits for it, and nothing needs it. */
-  #label({ request: { labelTag = '' } }: SettleContext, ref: ClaimRef): void {
+  #label({ request: { labelTag = '' } }: NamedContext, ref: ClaimRef): void {
     if (labelTag === '') return;
-    this.parts.labels.note(labelTag, ref).catch((error: unknown) => {
-      this.parts.onTrouble('a label of a claim', error);
+    this.labels.note(labelTag, ref).catch((err: unknown) => {
+      this.logger.warn({ what: 'a label of a claim', err }, BESIDE_A_REQUEST);
     });
   }
 
   /** The record is the truth: should the job not be added, a sweep finds the record. */
   #addJob({ chainId, id }: ClaimRef): void {
-    this.parts.queues.get(chainId)?.add(id);
+    this.queues.get(chainId)?.add(id);
   }
 
   async #unclaimed(
-    { answers }: SettleContext,
+    { answers }: NamedContext,
     payment: AcceptedPayment,
     claimed: Exclude<ClaimResult, { kind: 'claimed' }>,
   ): Promise<Round> {
@@ -146,32 +133,31 @@ export class Claiming {
         return { answer: answers.failure(failed) };
       }
       case 'queue_full': {
-        const { admission } = this.parts;
-        admission.noteQueued(payment, claimed.queued);
-        const seconds = await admission.retryAfterSeconds(payment, claimed.queued);
+        this.admission.noteQueued(payment, claimed.queued);
+        const seconds = await this.admission.retryAfterSeconds(payment, claimed.queued);
         return { answer: answers.failure('queue_full', undefined, seconds) };
       }
     }
   }
 
   /** Asks again while the ledger does not answer, until the requester's time is up. */
-  async #retryUntil<T>({ request }: SettleContext, step: () => Promise<T>): Promise<T> {
-    const until = request.arrivedAt + this.own.waitMs;
+  async #retryUntil<T>({ request }: NamedContext, step: () => Promise<T>): Promise<T> {
+    const until = request.arrivedAt + this.config.settleWaitMs;
     for (;;) {
       try {
         return await step();
       } catch (error) {
         const isWorthIt = error instanceof RedisUnavailableError && request.connection.isWritable;
-        if (!isWorthIt || this.own.now() + ASK_AGAIN_MS > until) throw error;
+        if (!isWorthIt || Date.now() + ASK_AGAIN_MS > until) throw error;
         await delay(ASK_AGAIN_MS);
       }
     }
   }
 
   /** Hands a claim that is under way out by a 202. */
-  async handOut(context: SettleContext, ref: ClaimRef): Promise<Round> {
+  async handOut(context: NamedContext, ref: ClaimRef): Promise<Round> {
     const { requester } = context;
-    const { store } = this.parts;
+    const { store } = this;
     const answers = context.answers.of(ref.id);
     try {
       const redeem = async (): Promise<JoinResult | RedeemResult> => {
@@ -179,10 +165,10 @@ export class Claiming {
         const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
         return isOpen ? store.redeem(ref, requester, 'async') : joined;
       };
-      const until = context.request.arrivedAt + this.own.waitMs;
+      const until = context.request.arrivedAt + this.config.settleWaitMs;
       let redeemed = await this.#retryUntil(context, redeem);
       // The ledger went back: for a while another process may still say that it sold this.
-      while (redeemed.kind === 'not_yet' && this.own.now() + ASK_AGAIN_MS <= until) {
+      while (redeemed.kind === 'not_yet' && Date.now() + ASK_AGAIN_MS <= until) {
         await delay(ASK_AGAIN_MS);
         redeemed = await this.#retryUntil(context, redeem);
       }
@@ -198,76 +184,61 @@ export class Claiming {
       return { answer: answers.failure('duplicate_settlement', view.transaction) };
     } catch (error) {
       if (error instanceof RedisUnavailableError) {
-        this.own.owed.owe(() => this.#giveUp(context, ref, undefined));
+        this.owed.owe(() => this.#giveUp(context, ref, undefined));
       }
       throw error;
     }
   }
 
   #handedOut(
-    context: SettleContext,
+    { requester, answers, identity: { authorizationId } }: NamedContext,
     ref: ClaimRef,
     view: SettlementView | undefined,
   ): SettleAnswer {
-    const { requester, answers } = context;
-    const authorizationId = authorizationOf(context, ref);
-    this.own.sales.note({ ref, authorizationId, requester, isHandedOut: true });
-    return answers
-      .of(ref.id)
-      .handedOut({ id: ref.id, transaction: view?.transaction }, async () => {
-        this.own.sales.takenBack(ref.id);
-        await this.own.owed.takeOrOwe(() => this.#giveUp(context, ref, undefined));
-      });
+    const takeBack = this.told.sold({ ref, authorizationId, requester, isHandedOut: true });
+    return answers.of(ref.id).handedOut({ id: ref.id, transaction: view?.transaction }, takeBack);
   }
 
   /** Gives up what a requester may hold in the ledger. */
   async #giveUp(
-    context: SettleContext,
+    { requester, identity }: NamedContext,
     ref: ClaimRef,
     knownHash: RequesterWait['knownHash'],
   ): Promise<void> {
-    const { requester } = context;
-    await this.parts.store.takeBack(ref, authorizationOf(context, ref), requester);
-    await this.parts.store.leave(ref, requester, 'closed', knownHash);
+    await this.store.takeBack(ref, identity.authorizationId, requester);
+    await this.store.leave(ref, requester, 'closed', knownHash);
   }
 
   /** Waits for a claim that is under way. */
-  wait(context: SettleContext, ref: ClaimRef): Promise<Round> {
+  wait(context: NamedContext, ref: ClaimRef): Promise<Round> {
     return this.#finish(context, this.#waitFor(context, ref), false);
   }
 
-  async #finish(context: SettleContext, wait: RequesterWait, hasJoined: boolean): Promise<Round> {
+  async #finish(context: NamedContext, wait: RequesterWait, hasJoined: boolean): Promise<Round> {
     const waited = await wait.run(hasJoined);
     if (waited.kind === 'unknown') return { lost: wait.ref };
-    if (waited.isOver) await context.key?.unbind();
+    if (waited.isOver) await context.key.unbind();
     return { answer: waited.answer };
   }
 
-  #waitFor(context: SettleContext, ref: ClaimRef): RequesterWait {
-    const { request, answers, requester } = context;
+  #waitFor(context: NamedContext, ref: ClaimRef): RequesterWait {
+    const { request, answers, requester, identity } = context;
     const { isRepeatable, reasons } = actionOf(request.payment.claim);
     return new RequesterWait(ref, {
-      store: this.parts.store,
-      news: this.parts.news,
+      store: this.store,
+      news: this.news,
       answers: answers.of(ref.id),
       requester,
-      authorizationId: authorizationOf(context, ref),
+      authorizationId: identity.authorizationId,
       connection: request.connection,
       finality: request.finality,
-      deadlineAt: request.arrivedAt + this.own.waitMs,
-      owed: this.own.owed,
-      sales: this.own.sales,
-      withdrawals: this.own.withdrawals,
-      now: this.own.now,
+      deadlineAt: request.arrivedAt + this.config.settleWaitMs,
+      owed: this.owed,
+      told: this.told,
       isRepeatable,
       unknownFailure: reasons.transactionFailed,
     });
   }
-}
-
-/** Where nothing says which authorization it is of, it is of none that another claim could have. */
-function authorizationOf({ identity }: SettleContext, ref: ClaimRef): string {
-  return identity?.authorizationId ?? ref.id;
 }
 
 function acceptedPayment(

@@ -63,7 +63,7 @@ function aKey({
       return Promise.resolve(archived);
     },
   };
-  const owed = new OwedSteps(() => undefined);
+  const owed = new OwedSteps({ warn: () => undefined });
   return { key: new KeyBinding(store, archive, owed, requester, PAYMENT), steps };
 }
 

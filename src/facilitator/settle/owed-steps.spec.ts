@@ -12,7 +12,7 @@ describe('steps that are owed to a ledger which is away', () => {
     isAway = true;
     taken = [];
     trouble = [];
-    owed = new OwedSteps((error) => trouble.push(error));
+    owed = new OwedSteps({ warn: (what: unknown) => trouble.push(what) });
   });
   afterEach(() => {
     jest.useRealTimers();

@@ -1,7 +1,13 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+
 /** Beyond this many the oldest are let go: what they would give up frees itself in time. */
 const OWED_MAX = 10_000;
 const AGAIN_MS = 1000;
 const TOGETHER = 50;
+
+/** The log line of a step that fails beside the requests. */
+export const BESIDE_A_REQUEST = 'a background step of a settle request failed';
 
 type OwedStep = () => Promise<unknown>;
 
@@ -9,17 +15,19 @@ type OwedStep = () => Promise<unknown>;
  * Steps that give something up in the ledger, and could not be taken while it was away. They are taken
  * when it is back.
  */
+@Injectable()
 export class OwedSteps {
   readonly #steps: OwedStep[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isTaking = false;
 
-  constructor(private readonly onTrouble: (error: unknown) => void) {}
+  constructor(@Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>) {}
 
   owe(step: OwedStep): void {
     if (this.#steps.length >= OWED_MAX) {
       this.#steps.shift();
-      this.onTrouble(new Error('too much is owed to the ledger: the oldest step is let go'));
+      const err = new Error('too much is owed to the ledger: the oldest step is let go');
+      this.logger.warn({ what: 'what is owed to the ledger', err }, BESIDE_A_REQUEST);
     }
     this.#steps.push(step);
     this.#timer ??= setInterval(() => void this.takeAll(), AGAIN_MS).unref();

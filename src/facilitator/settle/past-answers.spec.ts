@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
+import { aSettleService } from '../../../test/builders/facilitator/settle-service.js';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
@@ -9,16 +10,12 @@ import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import type { Admission } from '../../settlement/admission.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import { ArchivedPayments } from '../status/archived-payments.js';
-import type { Judgement, Match, PaymentVerifier } from '../verify/payment-verifier.js';
-import { SettleService } from './settle.service.js';
+import type { Judgement, Match } from '../verify/payment-verifier.js';
 import type { SettleAnswer } from './settle-answer.js';
 
 /** By which it was paid, and which a search of the chain finds. */
@@ -84,33 +81,29 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       payerHasCode: false,
       means: { balance: undefined, allowance: undefined },
     };
-    const verifier = {
-      refusalByLists: () => undefined,
-      judge: () =>
-        Promise.resolve(reason === undefined ? good : { ...bad, reason, isFromChainState: true }),
-      judgeTerms: () => Promise.resolve(signature === 'good' ? good : bad),
-      match: () => Promise.resolve(match),
-    } as unknown as PaymentVerifier;
-    const service = new SettleService(
-      {
-        verifier,
-        store,
-        labels: new MemoryLabelStore(),
-        queues: new Map(),
-        chains: { served: () => ({}) } as unknown as ChainRegistry,
-        news: { listen: () => () => undefined },
-        admission: { refusal: () => Promise.resolve('no_gas') } as unknown as Admission,
-        finder: {
-          until: () => 0,
-          isUsed: () => Promise.resolve(isUsed),
-          userOf: () => Promise.resolve(found && { transaction: found, isPaid }),
-        },
-        archived: new ArchivedPayments(archive, verifier),
-        lostClaims: { adopt: () => Promise.resolve(undefined) },
-        onTrouble: () => undefined,
+    const service = aSettleService({
+      store,
+      labels: new MemoryLabelStore(),
+      news: { listen: () => () => undefined },
+      admission: { refusal: () => Promise.resolve('no_gas') },
+      judges: {
+        judge: () =>
+          Promise.resolve(reason === undefined ? good : { ...bad, reason, isFromChainState: true }),
+        judgeTerms: () => Promise.resolve(signature === 'good' ? good : bad),
+        match: () => Promise.resolve(match),
       },
-      { processId: 'p', waitMs: 1000 },
-    );
+      archive,
+      finder: {
+        until: () => 0,
+        isUsed: () => Promise.resolve(isUsed),
+        userOf: () => Promise.resolve(found && { transaction: found, isPaid }),
+      },
+      lostClaims: { adopt: () => Promise.resolve(undefined) },
+      addJob: () => undefined,
+      onTrouble: () => undefined,
+      chainId,
+      waitMs: 1000,
+    });
     return service.settle({
       payment: of,
       keyTag,

@@ -1,27 +1,25 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
-import type {
-  ClaimRef,
-  MadeSale,
-  SettlementStore,
-} from '../../settlement/ledger/settlement-store.js';
-import type { ArchivedPayment, ArchivedPayments } from '../status/archived-payments.js';
+import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
+import { type ArchivedPayment, ArchivedPayments } from '../status/archived-payments.js';
 import {
   paidBy,
   refOfPayment,
-  type UsedAuthorizationFinder,
+  UsedAuthorizationFinder,
 } from '../status/used-authorization-finder.js';
-import type { LostClaims } from './lost-claims.js';
-import type { OwedSteps } from './owed-steps.js';
-import type { RecentAnswers } from './recent-answers.js';
+import { LostClaims } from './lost-claims.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { SettleContext } from './settle-context.js';
+import { ToldAnswers } from './told-answers.js';
 
-export interface PastAnswersParts {
-  readonly store: Pick<SettlementStore, 'takeBack'>;
-  readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
-  readonly archived: Pick<ArchivedPayments, 'isOn' | 'of' | 'isKeyOfAnother' | 'hasClaim'>;
-  readonly lostClaims: Pick<LostClaims, 'adopt'>;
+/** What the ledger said of a request before it was refused. */
+interface LedgerWord {
+  /** Whether it knows the idempotency key, whatever that is bound to. */
+  readonly isKeyKnown: boolean;
+  /** A claim that the request made or joined, and that the ledger does not know any more. */
+  readonly lost: ClaimRef | undefined;
 }
 
 /** What the archive makes of a refusal. */
@@ -37,36 +35,39 @@ const NOTHING: FromArchive = { kind: 'nothing' };
  * What is said of a payment that is refused because it is over: its authorization is used, or its time is
  * up. It may be one of ours that has left the ledger, or that the ledger lost.
  */
+@Injectable()
 export class PastAnswers {
   constructor(
-    private readonly parts: PastAnswersParts,
-    private readonly own: {
-      readonly owed: OwedSteps;
-      readonly sales: RecentAnswers<MadeSale>;
-      readonly waitMs: number;
-    },
+    @Inject(UsedAuthorizationFinder)
+    private readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>,
+    @Inject(ArchivedPayments)
+    private readonly archived: Pick<ArchivedPayments, 'isOn' | 'of' | 'isKeyOfAnother'>,
+    @Inject(LostClaims) private readonly lostClaims: Pick<LostClaims, 'adopt'>,
+    private readonly told: ToldAnswers,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
   ) {}
 
   /** @returns what to say instead of a refusal; any other answer stays as it is. */
   async insteadOf(
     refused: SettleAnswer | undefined,
     context: SettleContext,
+    { isKeyKnown, lost }: LedgerWord,
   ): Promise<SettleAnswer | undefined> {
     const { request, answers, chain } = context;
     const reason = refused?.body.errorReason;
     if (reason === undefined || refused?.body.transaction !== '') return refused;
-    const { finder } = this.parts;
+    const { finder } = this;
     const { reasons, isRepeatable } = actionOf(request.payment.claim);
     const until = finder.until();
     const isUsed = await finder.isUsed(request.payment, reason, chain, until);
     if (isUsed === false && reason !== reasons.expired) return refused;
-    const past = await this.#archived(context, isUsed !== false);
+    const past = await this.#fromArchive(context, isUsed !== false, isKeyKnown);
     if (past.kind === 'answer') return past.answer;
     if (isUsed === false) return refused;
     // Whether the payee was paid is not known: neither the refusal nor its advice would be true.
     if (isUsed === undefined) return answers.failure('network_unavailable');
     const use = await finder.userOf(request.payment, chain, until);
-    const adopted = context.lost && (await this.#adopt(context, context.lost, use?.transaction));
+    const adopted = lost && (await this.#adopt(context, lost, use?.transaction));
     if (adopted !== undefined) return adopted;
     // It may have been sold to this key, or be done: that cannot be told now, and is not denied.
     const mayBeSuccess = request.keyTag !== '' || isRepeatable;
@@ -78,9 +79,13 @@ export class PastAnswers {
     return paid === undefined ? answer : { ...answer, paidBy: paid };
   }
 
-  async #archived(context: SettleContext, isUsed: boolean): Promise<FromArchive> {
-    const { request, identity, requester, answers, isKeyKnown } = context;
-    const { archived } = this.parts;
+  async #fromArchive(
+    context: SettleContext,
+    isUsed: boolean,
+    isKeyKnown: boolean,
+  ): Promise<FromArchive> {
+    const { request, identity, requester, answers } = context;
+    const { archived } = this;
     if (!archived.isOn || identity === undefined) return NOTHING;
     const { payment, keyTag } = request;
     const [past, isKeyOfAnother] = await Promise.all([
@@ -101,12 +106,11 @@ export class PastAnswers {
   ): Promise<SettleAnswer | undefined> {
     const authorization = refOfPayment(request.payment);
     if (identity === undefined || authorization === undefined) return undefined;
-    const { owed, sales, waitMs } = this.own;
-    const until = request.arrivedAt + waitMs;
+    const until = request.arrivedAt + this.config.settleWaitMs;
     const { settlesLess } = actionOf(request.payment.claim);
     const settledAmount = settlesLess ? request.payment.requirements.amount : undefined;
-    const lost = { ref, identity, requester, authorization, settledAmount, until };
-    const view = await this.parts.lostClaims.adopt(lost, chain);
+    const claim = { ref, identity, requester, authorization, settledAmount, until };
+    const view = await this.lostClaims.adopt(claim, chain);
     if (view === 'not_yet') {
       return transaction === undefined
         ? answers.failure('network_unavailable')
@@ -114,11 +118,8 @@ export class PastAnswers {
     }
     if (view === undefined || !request.connection.isWritable) return undefined;
     const { authorizationId } = identity;
-    sales.note({ ref, authorizationId, requester, isHandedOut: false });
-    return answers.of(ref.id).success(view, async () => {
-      sales.takenBack(ref.id);
-      await owed.takeOrOwe(() => this.parts.store.takeBack(ref, authorizationId, requester));
-    });
+    const takeBack = this.told.sold({ ref, authorizationId, requester, isHandedOut: false });
+    return answers.of(ref.id).success(view, takeBack);
   }
 }
 

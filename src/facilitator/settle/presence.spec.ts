@@ -11,8 +11,8 @@ function aWorld() {
   const trouble: unknown[] = [];
   let goBack: (chainId: number) => void = () => undefined;
   const world = { isAway: false, now: 0 };
-  const presence = new Presence({
-    store: {
+  const presence = new Presence(
+    {
       speak: (_chainId, _processId, hasSaid) => {
         if (world.isAway) return Promise.reject(new RedisUnavailableError('speak', 'away'));
         spoken.push(hasSaid());
@@ -23,17 +23,17 @@ function aWorld() {
         return () => undefined;
       },
     },
-    processId: 'p',
-    answers: [0, 1].map(() => ({
+    'p',
+    [0, 1].map(() => ({
       restate: (_chainId: number, onSaid: () => void = () => undefined) => {
         says.push(onSaid);
         return Promise.resolve();
       },
       heard: (_chainId: number, at: number) => heard.push(at),
     })),
-    onTrouble: (error) => trouble.push(error),
-    now: () => world.now,
-  });
+    (error) => trouble.push(error),
+    () => world.now,
+  );
   return {
     world,
     presence,

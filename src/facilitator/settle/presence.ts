@@ -4,15 +4,6 @@ import type { RecentAnswers } from './recent-answers.js';
 
 type Answers = Pick<RecentAnswers<never>, 'restate' | 'heard'>;
 
-interface PresenceOptions {
-  readonly store: Pick<SettlementStore, 'speak' | 'onEpochChange'>;
-  readonly processId: string;
-  /** What this process has told lately. */
-  readonly answers: readonly Answers[];
-  readonly onTrouble: (error: unknown) => void;
-  readonly now?: () => number;
-}
-
 const SPEAK_INTERVAL_MS = 1000;
 
 /**
@@ -25,8 +16,15 @@ export class Presence {
   readonly #speaking = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly options: PresenceOptions) {
-    options.store.onEpochChange((chainId) => {
+  /** @param answers - what this process has told lately. */
+  constructor(
+    private readonly store: Pick<SettlementStore, 'speak' | 'onEpochChange'>,
+    private readonly processId: string,
+    private readonly answers: readonly Answers[],
+    private readonly onTrouble: (error: unknown) => void,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    store.onEpochChange((chainId) => {
       this.#sayAgain(chainId);
     });
   }
@@ -53,25 +51,24 @@ export class Presence {
     } catch (error) {
       const isPassing =
         error instanceof RedisUnavailableError || error instanceof LedgerEpochChangedError;
-      if (!isPassing) this.options.onTrouble(error);
+      if (!isPassing) this.onTrouble(error);
     } finally {
       this.#speaking.delete(chainId);
     }
   }
 
   async #speak(chainId: number): Promise<void> {
-    const { store, processId, answers, now = () => performance.now() } = this.options;
-    const at = now();
-    await store.speak(chainId, processId, () => !this.#unsaid.has(chainId));
+    const at = this.now();
+    await this.store.speak(chainId, this.processId, () => !this.#unsaid.has(chainId));
     if (this.#unsaid.has(chainId)) return;
-    for (const one of answers) one.heard(chainId, at);
+    for (const one of this.answers) one.heard(chainId, at);
   }
 
   #sayAgain(chainId: number): void {
     const round = (this.#unsaid.get(chainId) ?? 0) + 1;
     this.#unsaid.set(chainId, round);
-    let left = this.options.answers.length;
-    for (const one of this.options.answers) {
+    let left = this.answers.length;
+    for (const one of this.answers) {
       void one.restate(chainId, () => {
         left -= 1;
         if (left > 0 || this.#unsaid.get(chainId) !== round) return;

@@ -11,12 +11,12 @@ import type { News } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { Finality } from '../../settlement/model/settlement.js';
 import { OwedSteps } from './owed-steps.js';
-import { RecentAnswers } from './recent-answers.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
 import { SettleAnswers } from './settle-answer.js';
+import { ToldAnswers } from './told-answers.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
-const nothing = (): undefined => undefined;
+const SILENT = { warn: (): undefined => undefined };
 const WAIT_MS = 20_000;
 const GRACE_MS = 60_000;
 
@@ -45,7 +45,7 @@ describe('a requester that waits', () => {
       const news: News = { kind: kind as News['kind'], transaction, reason: undefined };
       for (const listener of listeners.get(id) ?? []) listener(news);
     };
-    owed = new OwedSteps(() => undefined);
+    owed = new OwedSteps(SILENT);
     made = aPayment();
   });
   afterEach(() => {
@@ -91,9 +91,7 @@ describe('a requester that waits', () => {
       finality,
       deadlineAt: Date.now() + WAIT_MS,
       owed,
-      sales: new RecentAnswers((sale) => store.restate(sale), nothing),
-      withdrawals: new RecentAnswers((told) => store.restateWithdrawal(told), nothing),
-      now: () => Date.now(),
+      told: new ToldAnswers(store, owed, { processId: 'p' }, { networks: [] }, SILENT),
       isRepeatable,
       unknownFailure: 'invalid_exact_evm_transaction_failed',
     });

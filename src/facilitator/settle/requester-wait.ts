@@ -4,12 +4,7 @@ import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
-import type {
-  ClaimRef,
-  MadeSale,
-  SettlementStore,
-  ToldWithdrawal,
-} from '../../settlement/ledger/settlement-store.js';
+import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import {
   type Finality,
   isFailure,
@@ -18,8 +13,8 @@ import {
   type SettlementView,
 } from '../../settlement/model/settlement.js';
 import type { OwedSteps } from './owed-steps.js';
-import type { RecentAnswers } from './recent-answers.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
+import type { ToldAnswers } from './told-answers.js';
 
 /** The client's side of a request. */
 export interface Connection {
@@ -40,9 +35,7 @@ interface WaitOptions {
   /** Milliseconds since the epoch at which the requester is answered whatever is known. */
   readonly deadlineAt: number;
   readonly owed: OwedSteps;
-  readonly sales: RecentAnswers<MadeSale>;
-  readonly withdrawals: RecentAnswers<ToldWithdrawal>;
-  readonly now: () => number;
+  readonly told: Pick<ToldAnswers, 'sold' | 'withdrawn'>;
   /** Whether success may be told to others than the one it was sold to. */
   readonly isRepeatable: boolean;
   /** What a failure is answered with that says nothing of its cause. */
@@ -105,7 +98,7 @@ export class RequesterWait {
 
   /** @param hasJoined - whether this requester has just claimed it: then it knows how things stand. */
   async run(hasJoined: boolean): Promise<Waited> {
-    const { connection, deadlineAt, now } = this.options;
+    const { connection, deadlineAt } = this.options;
     void connection.closed.then(() => {
       this.#signal.notify();
     });
@@ -120,7 +113,7 @@ export class RequesterWait {
         if (isLooking) standing = await this.#stand();
         isLooking = true;
         if (standing.kind !== 'waiting') return standing;
-        const remaining = deadlineAt - now();
+        const remaining = deadlineAt - Date.now();
         if (remaining <= 0) return await this.#timeOut();
         await this.#signal.wait(Math.min(remaining, standing.lookAgainMs));
       }
@@ -173,7 +166,7 @@ export class RequesterWait {
   }
 
   async #redeem(): Promise<Standing> {
-    const { store, requester, authorizationId, answers, connection, finality } = this.options;
+    const { store, requester, authorizationId, answers, connection, finality, told } = this.options;
     if (!connection.isWritable) return SOON;
     // From here on the ledger may say that it is this requester's, whether the reply comes or not.
     this.#mayHaveSale = true;
@@ -183,13 +176,12 @@ export class RequesterWait {
     this.#note(view);
     switch (kind) {
       case 'sold':
-        this.options.sales.note({
-          ref: this.ref,
-          authorizationId,
-          requester,
-          isHandedOut: false,
-        });
-        return answered(answers.success(view, () => this.#takeBack()));
+        return answered(
+          answers.success(
+            view,
+            told.sold({ ref: this.ref, authorizationId, requester, isHandedOut: false }),
+          ),
+        );
       case 'not_yet':
         return SOON;
       case 'lost':
@@ -213,12 +205,6 @@ export class RequesterWait {
   #repeat(view: SettlementView): Standing {
     const { answers, finality } = this.options;
     return isSuccessAt(view, finality) ? answered(answers.success(view, undefined)) : WAITING;
-  }
-
-  async #takeBack(): Promise<void> {
-    const { store, requester, authorizationId, owed, sales } = this.options;
-    sales.takenBack(this.ref.id);
-    await owed.takeOrOwe(() => store.takeBack(this.ref, authorizationId, requester));
   }
 
   #duplicate(view: SettlementView): Standing {
@@ -252,9 +238,9 @@ export class RequesterWait {
   }
 
   #failed(view: SettlementView): Waited {
-    const { answers, unknownFailure, withdrawals } = this.options;
+    const { answers, unknownFailure, told } = this.options;
     const isOver = view.state === 'withdrawn';
-    if (isOver) withdrawals.note({ ref: this.ref, reason: view.reason ?? unknownFailure });
+    if (isOver) told.withdrawn({ ref: this.ref, reason: view.reason ?? unknownFailure });
     return answered(answers.failed(view, unknownFailure), isOver);
   }
 

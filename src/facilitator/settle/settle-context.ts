@@ -52,16 +52,17 @@ export interface SettleContext {
   readonly answers: SettleAnswers;
   readonly requester: Requester;
   readonly chain: EvmChain;
-  readonly key: KeyBinding | undefined;
-  /** A claim it made or joined, and that the ledger does not know any more. */
-  lost: ClaimRef | undefined;
-  /** Whether the ledger knows its idempotency key, whatever that is bound to. */
-  isKeyKnown: boolean;
+}
+
+/** One whose payment has a name, by which the ledger can be asked for it. */
+export interface NamedContext extends SettleContext {
+  readonly identity: PaymentIdentity;
+  readonly key: KeyBinding;
 }
 
 /**
- * What came of one look at the ledger: an answer, that the ledger has changed under it, or that it does not know a claim
- * any more which this request made or joined.
+ * What came of one round: an answer, that the ledger has changed under it, or that it does not know a claim any more
+ * which this request made or joined.
  */
 export type Round =
   { readonly answer: SettleAnswer | undefined } | { readonly lost: ClaimRef } | 'again';

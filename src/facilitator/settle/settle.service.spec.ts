@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Hex, numberToHex } from 'viem';
+import { aSettleService } from '../../../test/builders/facilitator/settle-service.js';
 import { anEip3009Authorization } from '../../../test/builders/protocol/payment/accepted-payment.js';
 import {
   anUptoAuthorization,
@@ -8,21 +9,18 @@ import {
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import type { Admission } from '../../settlement/admission.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
-import { BLANK_RECORD, RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
+import { RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import { ArchivedPayments } from '../status/archived-payments.js';
-import type { Judgement, PaymentVerifier } from '../verify/payment-verifier.js';
-import { SettleService } from './settle.service.js';
+import type { Judgement, Match } from '../verify/payment-verifier.js';
+import type { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
 import { keyTagOf, type SettleRequest } from './settle-context.js';
 
@@ -55,8 +53,7 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
 }
 
 /** Finds every payment good, and knows by its terms which settlement it belongs to. */
-const verifier = {
-  refusalByLists: () => undefined,
+const judges = {
   judge: ({ claim, builderCodes }: Payment): Promise<Judgement> => {
     const { from, to, nonce, value } = claim as Eip3009Claim;
     if (claim.scheme === 'upto') {
@@ -79,10 +76,10 @@ const verifier = {
       ...(builderCodes && { dataSuffix: '0x0a0b' }),
     });
   },
-  judgeTerms: (payment: Payment) => verifier.judge(payment, BLANK_RECORD),
+  judgeTerms: (payment: Payment) => judges.judge(payment),
   match: (_: Payment, { termsTag }: { termsTag: string }, known: SettlementView) =>
-    Promise.resolve({ kind: known.termsTag === termsTag ? 'same' : 'other_terms' }),
-} as unknown as PaymentVerifier;
+    Promise.resolve<Match>({ kind: known.termsTag === termsTag ? 'same' : 'other_terms' }),
+};
 
 describe('SettleService', () => {
   let store: MemorySettlementStore;
@@ -115,68 +112,59 @@ describe('SettleService', () => {
       const news: News = { kind: kind as News['kind'], transaction, reason: undefined };
       for (const listener of [...(listeners.get(id) ?? [])]) listener(news);
     };
-    const queue = {
-      add: (id: string) => {
-        jobs.push(id);
+    return aSettleService({
+      store,
+      labels,
+      news: {
+        listen: (id, listener) => {
+          const all = listeners.get(id) ?? new Set();
+          listeners.set(id, all.add(listener));
+          return () => all.delete(listener);
+        },
       },
-    };
-    return new SettleService(
-      {
-        chains: { served: () => ({}) } as unknown as ChainRegistry,
-        verifier: {
-          refusalByLists: () => undefined,
-          judgeTerms: verifier.judgeTerms,
-          match: verifier.match,
-          judge: async (payment: Payment): Promise<Judgement> => {
-            const reason = refusal;
-            if (reason === undefined) return verifier.judge(payment, BLANK_RECORD);
-            await beforeRefusal();
-            return { isValid: false, reason, isFromChainState: false };
-          },
-        } as unknown as PaymentVerifier,
-        store,
-        labels,
-        queues: new Map([[CHAIN_ID, queue]]),
-        news: {
-          listen: (id, listener) => {
-            const all = listeners.get(id) ?? new Set();
-            listeners.set(id, all.add(listener));
-            return () => all.delete(listener);
-          },
-        },
-        admission: {
-          refusal: () => Promise.resolve(undefined),
-          noteQueued: () => undefined,
-          retryAfterSeconds: () => 3,
-        } as unknown as Admission,
-        finder: {
-          until: () => 0,
-          isUsed: () => Promise.resolve(usedBy !== undefined),
-          userOf: () =>
-            Promise.resolve(
-              usedBy?.transaction && { transaction: usedBy.transaction, isPaid: false },
-            ),
-        },
-        archived: new ArchivedPayments(NO_ARCHIVE, verifier),
-        lostClaims: {
-          adopt: async ({ ref, identity, requester, settledAmount }) => {
-            const adopted = await store.adopt(requester, {
-              ...ref,
-              identity,
-              transaction: TX,
-              blockNumber: 7n,
-              logIndex: 0,
-              blockHash: TX,
-              settledAmount,
-            });
-            if (adopted.kind === 'sold') return adopted.view;
-            return adopted.kind === 'not_yet' ? 'not_yet' : undefined;
-          },
-        },
-        onTrouble: (what) => trouble.push(what),
+      admission: {
+        refusal: () => Promise.resolve(undefined),
+        noteQueued: () => undefined,
+        retryAfterSeconds: () => Promise.resolve(3),
       },
-      { processId: 'p', waitMs: WAIT_MS },
-    );
+      judges: {
+        ...judges,
+        judge: async (payment: Payment): Promise<Judgement> => {
+          const reason = refusal;
+          if (reason === undefined) return judges.judge(payment);
+          await beforeRefusal();
+          return { isValid: false, reason, isFromChainState: false };
+        },
+      },
+      archive: NO_ARCHIVE,
+      finder: {
+        until: () => 0,
+        isUsed: () => Promise.resolve(usedBy !== undefined),
+        userOf: () =>
+          Promise.resolve(
+            usedBy?.transaction && { transaction: usedBy.transaction, isPaid: false },
+          ),
+      },
+      lostClaims: {
+        adopt: async ({ ref, identity, requester, settledAmount }) => {
+          const adopted = await store.adopt(requester, {
+            ...ref,
+            identity,
+            transaction: TX,
+            blockNumber: 7n,
+            logIndex: 0,
+            blockHash: TX,
+            settledAmount,
+          });
+          if (adopted.kind === 'sold') return adopted.view;
+          return adopted.kind === 'not_yet' ? 'not_yet' : undefined;
+        },
+      },
+      addJob: (id) => jobs.push(id),
+      onTrouble: (what) => trouble.push(what),
+      chainId: CHAIN_ID,
+      waitMs: WAIT_MS,
+    });
   }
 
   interface Asked {

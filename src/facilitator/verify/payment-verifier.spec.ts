@@ -26,7 +26,12 @@ import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
-import { BLANK_RECORD, type PayerRecord } from '../../settlement/ledger/settlement-store.js';
+import {
+  BLANK_RECORD,
+  type Look,
+  type PayerRecord,
+} from '../../settlement/ledger/settlement-store.js';
+import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { LaneSenders } from './lane-senders.js';
 import { type Judgement, PaymentVerifier } from './payment-verifier.js';
 
@@ -526,6 +531,39 @@ describe('a payment that comes again', () => {
   it('with other terms under the same nonce is told apart', async () => {
     const other = anEip3009({ signed: { value: '2000' }, requirements: { amount: '2000' } });
     expect(await match(new World(), other, anEip3009())).toEqual({ kind: 'other_terms' });
+  });
+
+  const assess = async (payment: Payment, first: Payment, view: Partial<SettlementView>) => {
+    const world = new World();
+    const { termsTag, signedTag } = known(first);
+    const look: Look = {
+      ...BLANK_RECORD,
+      known: aSettlementView({ termsTag, signedTag, ...view }),
+      isWaitedFor: false,
+    };
+    const lookAgain = (): Promise<Look> => Promise.resolve(look);
+    const assessed = await world.verifier.assess(payment, known(payment), look, lookAgain);
+    return { kind: assessed.kind, asksTheChain: world.needed.length > 0 };
+  };
+  const otherTerms = { signed: { value: '2000' }, requirements: { amount: '2000' } };
+
+  it.each<[string, Sent, Partial<SettlementView>, string, boolean]>([
+    ['is that of the settlement under way', {}, { state: 'broadcast' }, 'same', false],
+    ['is that of the settlement that failed', {}, { state: 'expired' }, 'same', false],
+    ['may be claimed again once that was withdrawn', {}, { state: 'withdrawn' }, 'good', true],
+    ['may be claimed again once that reverted', {}, { state: 'reverted' }, 'good', true],
+    ['is not signed by its payer', { signature: '0x' }, { state: 'queued' }, 'not_signed', true],
+    ['of other terms waits for none', otherTerms, { state: 'queued' }, 'taken', true],
+    [
+      'of other terms is taken by a sale',
+      otherTerms,
+      { state: 'finalized', sale: { ...aSettlementView().sale, state: 'sold' } },
+      'taken',
+      true,
+    ],
+    ['of other terms is new to one that failed', otherTerms, { state: 'expired' }, 'good', true],
+  ])('%s', async (_, sent, view, kind, asksTheChain) => {
+    expect(await assess(anEip3009(sent), anEip3009(), view)).toEqual({ kind, asksTheChain });
   });
 
   it('is judged by its terms alone when it is late', async () => {

@@ -24,8 +24,8 @@ import {
   type VerifyContext,
   type VerifyScope,
 } from '../../protocol/schemes/verdict.js';
-import type { PayerMeans, PayerRecord } from '../../settlement/ledger/settlement-store.js';
-import type { SettlementView } from '../../settlement/model/settlement.js';
+import type { Look, PayerMeans, PayerRecord } from '../../settlement/ledger/settlement-store.js';
+import { isReopened, type SettlementView } from '../../settlement/model/settlement.js';
 import { countInFlight, type InFlightCount } from './in-flight-count.js';
 import type { LaneSenders } from './lane-senders.js';
 
@@ -44,6 +44,19 @@ export type GoodJudgement = GoodVerdict & {
   readonly dataSuffix?: Hex;
 };
 export type Judgement = GoodJudgement | Refusal;
+
+/** What a payment is beside what the ledger knows of its authorization. */
+type Assessment =
+  /** Nothing is under way or paid, and it may be claimed. */
+  | { readonly kind: 'good'; readonly judgement: GoodJudgement }
+  /** It is the payment of this settlement, which is under way or over. */
+  | { readonly kind: 'same'; readonly known: SettlementView }
+  /** It has the nonce of another payment that is under way, or that was sold. */
+  | { readonly kind: 'taken' }
+  /** It is not the payer's, or not for these requirements: so it was from the beginning. */
+  | { readonly kind: 'not_signed'; readonly reason: Reason }
+  /** It may not be claimed, as things stand. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 interface VerifierOptions {
   readonly recoverSigner: RecoverSignerAsync;
@@ -104,6 +117,34 @@ export class PaymentVerifier {
     if (actionOf(claim).needsNoTransaction(amount)) return undefined;
     if (payTo === claim.from && !admission.allowsPaymentsToOneself) return 'payment_to_oneself';
     return amount < (minAmounts.get(asset) ?? LEAST_AMOUNT) ? 'amount_too_small' : undefined;
+  }
+
+  /**
+   * All that a settle asks of its payment. What the ledger knows of the authorization decides what is judged: a payment
+   * that is under way is compared with what was signed, and no chain state counts; any other is judged whole.
+   *
+   * @param lookAgain - see {@link judge}.
+   * @throws ChainUnavailableError
+   */
+  async assess(
+    payment: Payment,
+    identity: PaymentIdentity,
+    look: Look,
+    lookAgain: () => Promise<PayerRecord>,
+  ): Promise<Assessment> {
+    const { known } = look;
+    if (known !== undefined && !isReopened(known)) {
+      const match = await this.match(payment, identity, known);
+      if (match.kind === 'same') return { kind: 'same', known };
+      if (match.kind === 'refused') return { kind: 'not_signed', reason: match.reason };
+      // While the other payment is under way, or once somebody was told of it, nothing is said of this
+      // one; else the chain knows whether the nonce is used.
+      if (isUnderWay(known) || known.sale.state === 'sold') return { kind: 'taken' };
+    }
+    const judgement = await this.judge(payment, look, lookAgain);
+    return judgement.isValid
+      ? { kind: 'good', judgement }
+      : { kind: 'refused', refusal: judgement };
   }
 
   /**
@@ -250,6 +291,10 @@ export class PaymentVerifier {
     const confirm: ConfirmPayer = (payer, hash) => confirmedPayer(chain, payer, hash);
     return { chain: view, limits, confirm };
   }
+}
+
+function isUnderWay({ state }: SettlementView): boolean {
+  return state === 'queued' || state === 'broadcast' || state === 'included';
 }
 
 function counted(verdict: GoodVerdict, count: InFlightCount): Counted {

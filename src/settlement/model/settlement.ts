@@ -105,6 +105,11 @@ export function isFailure(view: SettlementView): boolean {
   return view.state === 'foreign' && !view.isPaid;
 }
 
+/** Nothing of it is under way or paid: the payment may be claimed again. */
+export function isReopened({ state }: SettlementView): boolean {
+  return state === 'withdrawn' || state === 'reverted';
+}
+
 /** Whether a requester with this key hears of what was sold: it was sold to that key. */
 export function isSoldToKey({ sale }: SettlementView, keyTag: string): boolean {
   return sale.state === 'sold' && keyTag !== '' && sale.soldKeyTag === keyTag;

@@ -1,0 +1,83 @@
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { whileStarting } from '../../platform/redis/while-starting.js';
+import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import type {
+  MadeSale,
+  SettlementStore,
+  ToldWithdrawal,
+} from '../../settlement/ledger/settlement-store.js';
+import { BESIDE_A_REQUEST, OwedSteps } from './owed-steps.js';
+import { Presence } from './presence.js';
+import { RecentAnswers } from './recent-answers.js';
+
+/**
+ * What this process has told its requesters. A sale whose answer did not arrive is taken back, and a ledger that went
+ * back hears again what was told on it.
+ */
+@Injectable()
+export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
+  readonly #sales: RecentAnswers<MadeSale>;
+  readonly #withdrawals: RecentAnswers<ToldWithdrawal>;
+  readonly #presence: Presence;
+
+  constructor(
+    @Inject(SETTLEMENT_STORE) private readonly store: SettlementStore,
+    private readonly owed: OwedSteps,
+    @Inject(ProcessRegistry) { processId }: Pick<ProcessRegistry, 'processId'>,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'networks'>,
+    @Inject(PinoLogger) logger: Pick<PinoLogger, 'warn'>,
+  ) {
+    const troubled = (what: string) => (err: unknown) => {
+      logger.warn({ what, err }, BESIDE_A_REQUEST);
+    };
+    this.#sales = new RecentAnswers((sale) => store.restate(sale), troubled('a sale said again'));
+    const notWithdrawn = troubled('a withdrawal said again');
+    this.#withdrawals = new RecentAnswers(async (told) => {
+      const isNotSent = await store.restateWithdrawal(told);
+      if (!isNotSent) notWithdrawn(new Error(`${told.ref.id} is sent after all`));
+      return true;
+    }, notWithdrawn);
+    this.#presence = new Presence(
+      store,
+      processId,
+      [this.#sales, this.#withdrawals],
+      troubled('showing that this process lives'),
+    );
+  }
+
+  /** Before the first request: a ledger that goes back waits for what this process has told. */
+  async onModuleInit(): Promise<void> {
+    const chainIds = this.config.networks.map(({ chainId }) => chainId);
+    await whileStarting('REDIS_URL', () => this.#presence.start(chainIds));
+  }
+
+  onModuleDestroy(): void {
+    this.#presence.stop();
+  }
+
+  /**
+   * Before a requester is told success, or 202, of what was just sold to it.
+   *
+   * @returns takes the sale back: the answer did not arrive.
+   */
+  sold(sale: MadeSale): () => Promise<void> {
+    const { ref, authorizationId, requester, isHandedOut } = sale;
+    this.#sales.note(sale);
+    return async () => {
+      this.#sales.takenBack(ref.id);
+      await this.owed.takeOrOwe(async () => {
+        await this.store.takeBack(ref, authorizationId, requester);
+        // Behind a 202 nobody waits who would leave.
+        if (isHandedOut) await this.store.leave(ref, requester, 'closed', undefined);
+      });
+    };
+  }
+
+  /** Before a requester is told that nothing was sent, and nothing will be. */
+  withdrawn(withdrawal: ToldWithdrawal): void {
+    this.#withdrawals.note(withdrawal);
+  }
+}

@@ -1,0 +1,67 @@
+import { Claiming } from '../../../src/facilitator/settle/claiming.js';
+import type { LostClaims } from '../../../src/facilitator/settle/lost-claims.js';
+import { OwedSteps } from '../../../src/facilitator/settle/owed-steps.js';
+import { PastAnswers } from '../../../src/facilitator/settle/past-answers.js';
+import { SettleService } from '../../../src/facilitator/settle/settle.service.js';
+import { ToldAnswers } from '../../../src/facilitator/settle/told-answers.js';
+import { ArchivedPayments } from '../../../src/facilitator/status/archived-payments.js';
+import type { UsedAuthorizationFinder } from '../../../src/facilitator/status/used-authorization-finder.js';
+import { PaymentVerifier } from '../../../src/facilitator/verify/payment-verifier.js';
+import type { ChainRegistry } from '../../../src/platform/chain/chain-registry.js';
+import type { Admission } from '../../../src/settlement/admission.js';
+import type { LabelStore } from '../../../src/settlement/ledger/label-store.js';
+import type { SettlementArchive } from '../../../src/settlement/ledger/settlement-archive.js';
+import type { SettlementEvents } from '../../../src/settlement/ledger/settlement-events.js';
+import type { SettlementStore } from '../../../src/settlement/ledger/settlement-store.js';
+
+/** What a settle asks of the world around it. */
+interface SettleWorld {
+  readonly store: SettlementStore;
+  readonly labels: Pick<LabelStore, 'note'>;
+  readonly news: Pick<SettlementEvents, 'listen'>;
+  readonly admission: Partial<Admission>;
+  readonly judges: Pick<PaymentVerifier, 'judge' | 'judgeTerms' | 'match'>;
+  readonly archive: SettlementArchive;
+  readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
+  readonly lostClaims: Pick<LostClaims, 'adopt'>;
+  readonly addJob: (id: string) => void;
+  readonly onTrouble: (what: string) => void;
+  readonly chainId: number;
+  readonly waitMs: number;
+}
+
+/** The service with all of its own parts, on a ledger, a chain and an archive that are played. */
+export function aSettleService(world: SettleWorld): SettleService {
+  const { store, labels, news, finder, lostClaims, chainId } = world;
+  const settings = { settleWaitMs: world.waitMs, networks: [] };
+  const logger = {
+    warn: (line: unknown) => {
+      world.onTrouble((line as { readonly what: string }).what);
+    },
+  };
+  const processes = { processId: 'p' };
+  const verifier = aVerifier(world.judges);
+  const archived = new ArchivedPayments(world.archive, verifier);
+  const owed = new OwedSteps(logger);
+  const told = new ToldAnswers(store, owed, processes, settings, logger);
+  const claiming = new Claiming(
+    store,
+    labels,
+    new Map([[chainId, { add: world.addJob }]]),
+    news,
+    world.admission as Admission,
+    owed,
+    told,
+    settings,
+    logger,
+  );
+  const past = new PastAnswers(finder, archived, lostClaims, told, settings);
+  const chains = { served: () => ({}) } as unknown as ChainRegistry;
+  return new SettleService(store, chains, verifier, claiming, past, archived, owed, processes);
+}
+
+/** One that lets these judge, and does the rest itself. */
+export function aVerifier(judges: SettleWorld['judges']): PaymentVerifier {
+  const verifier = Object.create(PaymentVerifier.prototype) as PaymentVerifier;
+  return Object.assign(verifier, { refusalByLists: () => undefined }, judges);
+}
