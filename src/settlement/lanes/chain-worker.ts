@@ -107,23 +107,19 @@ export class ChainWorker {
   async sweep(): Promise<void> {
     if (!this.slots.some(({ held }) => held !== undefined)) return;
     const { queue, endings, chainId, jobs, observer, parked } = this.options;
-    const ready = await this.#bringOverdue();
+    await this.#bringOverdue();
     const swept = await queue.sweep(chainId, SWEPT_AT_ONCE);
     jobs.finished(swept.expired);
     await parked.round();
     observer.parkedNow(chainId, await endings.parkedCount(chainId));
-    if (ready + swept.ready > 0) this.notifyWork();
   }
 
-  /** @returns how many became ready. */
-  async #bringOverdue(): Promise<number> {
+  async #bringOverdue(): Promise<void> {
     const { queue, chainId } = this.options;
-    let ready = 0;
     for (let round = 0; round < ROUNDS_OF_A_SWEEP; round += 1) {
       const ids = await queue.overdue(chainId, OVERDUE_MS, SWEPT_AT_ONCE);
-      if (ids.length > 0) ready += await queue.ready(chainId, ids);
-      if (ids.length < SWEPT_AT_ONCE) break;
+      if (ids.length > 0) await queue.ready(chainId, ids);
+      if (ids.length < SWEPT_AT_ONCE) return;
     }
-    return ready;
   }
 }

@@ -103,6 +103,8 @@ export class Lanes {
   async start(): Promise<void> {
     await Promise.all(this.#signers.map((signer) => signer.start()));
     const { subscriber } = this.options;
+    // The one wake-up: what made work ready publishes it, also for the lanes of the process that did so. A message may be
+    // lost with its connection; each lane looks for work every second all the same.
     subscriber.on('message', (channel: string) => {
       this.#workers.find(({ chainId }) => workChannel(chainId) === channel)?.notifyWork();
     });
@@ -129,9 +131,6 @@ export class Lanes {
       store: ledger.queue,
       connect: () => connectWorker(chainId),
       ...queuePrefix(config.redis.queue, ledgerTag(chainId)),
-      onReady: () => {
-        worker.notifyWork();
-      },
       onError: (error) => {
         observer.failed(`${chainId}`, 'queue', error);
       },

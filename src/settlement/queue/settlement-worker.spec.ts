@@ -28,7 +28,6 @@ describe('a worker whose Redis of the queue does not answer', () => {
         connections.push(connection);
         return connection;
       },
-      onReady: () => undefined,
       onError: () => {
         troubles += 1;
       },

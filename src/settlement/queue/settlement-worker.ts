@@ -32,8 +32,6 @@ interface SettlementWorkerOptions {
   readonly prefix?: string;
   /** A connection of its own for each reader of the queue. */
   readonly connect: () => Redis;
-  /** Told when settlements became ready here. */
-  readonly onReady: () => void;
   /** Told of trouble with jobs, and with the ledger beside them; once a minute while it lasts. */
   readonly onError: (error: Error) => void;
   readonly observer: Pick<JobObserver, 'finished'>;
@@ -130,8 +128,7 @@ export class SettlementWorker {
       const ids = this.#arrived;
       this.#arrived = [];
       this.#marking = undefined;
-      const { store, chainId, onReady } = this.options;
-      if ((await store.ready(chainId, ids)) > 0) onReady();
+      await this.options.store.ready(this.options.chainId, ids);
     });
     return this.#marking;
   }
