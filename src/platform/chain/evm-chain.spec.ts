@@ -440,6 +440,33 @@ describe('the count of transactions', () => {
   });
 });
 
+describe('the balance of a lane, asked of all endpoints', () => {
+  it.each<[string, readonly (number | undefined | 'silent')[], bigint]>([
+    ['one says nought', [0, undefined], 1000n],
+    ['the other one says nought', [undefined, 0], 1000n],
+    ['one of three says too much', [undefined, 9000, undefined], 1000n],
+    ['both say nought', [0, 0], 0n],
+    ['there is one', [0], 0n],
+    ['one is silent', [undefined, 'silent'], 1000n],
+  ])('%s', async (_, says, expected) => {
+    const { chain, nodes } = await aChain(new FakeChain(5), says.length);
+    nodes.forEach((node, index) => {
+      const wei = says[index];
+      node.lie = (method) => {
+        if (method !== 'eth_getBalance' || wei === undefined) return undefined;
+        return wei === 'silent' ? SILENT : result(`0x${wei.toString(16)}`);
+      };
+    });
+    expect(await chain.balanceByAll(ACCOUNT)).toBe(expected);
+  });
+
+  it('is unknown where nobody answers', async () => {
+    const { chain, nodes } = await aChain(new FakeChain(5), 2);
+    for (const node of nodes) node.lie = () => SILENT;
+    await expect(chain.balanceByAll(ACCOUNT)).rejects.toThrow(ChainUnavailableError);
+  });
+});
+
 describe('an endpoint that hangs', () => {
   it('is joined by the next one', async () => {
     const { chain } = await aChain(new FakeChain(20), 2);

@@ -33,6 +33,8 @@ import { UseSearch } from './use-search/use-search.js';
 /** Everything learned of an endpoint is learned anew this often: no mistake of a node lasts longer. */
 const PROBE_INTERVAL_MS = 8000;
 const SEND_TIMEOUT_MS = 5000;
+/** Where any endpoint may say it, one that takes longer has not answered. */
+const ANY_TIMEOUT_MS = 1000;
 /** A look at all heads serves those who judge payments for this long. */
 const HEADS_KEPT_MS = 150;
 /** A disagreement is told once in this time. */
@@ -294,6 +296,36 @@ export class EvmChain {
    */
   transactionCountAt(address: Address, block: BlockHeader): Promise<number> {
     return countAt(this.#panel(), address, block);
+  }
+
+  /** Wei, as one endpoint has it. @throws ChainUnavailableError */
+  balance(address: Address): Promise<bigint> {
+    return this.withView((view) => view.balance(address));
+  }
+
+  /** Wei, as two endpoints have it; the most that any has where no two say the same. @throws ChainUnavailableError */
+  async balanceByAll(address: Address): Promise<bigint> {
+    const said = await eachAnswer(this.views(), (view) => view.balance(address));
+    const byTwo = said.find((one, index) => said.indexOf(one) < index);
+    if (byTwo !== undefined) return byTwo;
+    const [first, ...others] = said;
+    if (first === undefined) throw new ChainUnavailableError(this.chainId, 'a balance');
+    return others.reduce((most, one) => (one > most ? one : most), first);
+  }
+
+  /**
+   * Whether any endpoint says so. All are asked at once: a lane that changes hands must not wait for one after the other.
+   *
+   * @throws ChainUnavailableError when none answers within a second.
+   */
+  async hasCode(address: Address): Promise<boolean> {
+    const answers = await Promise.all(
+      this.views().map((view) => attempt(() => view.within(ANY_TIMEOUT_MS).hasCode(address))),
+    );
+    if (answers.every((answer) => answer === undefined)) {
+      throw new ChainUnavailableError(this.chainId, 'the code of a signer');
+    }
+    return answers.some((answer) => answer?.value === true);
   }
 
   #panel(): Panel {

@@ -21,7 +21,6 @@ import type { RefillStore } from '../ledger/refill-store.js';
 import type { JobObserver } from '../queue/job-observer.js';
 import { SettlementWorker } from '../queue/settlement-worker.js';
 import { ChainWorker } from './chain-worker.js';
-import { EvmLaneChain } from './evm-lane-chain.js';
 import { ChainOutcomeResolver } from './following/chain-outcome-resolver.js';
 import { ChainReceiptReader } from './following/chain-receipt-reader.js';
 import { ParkedFollower } from './following/parked-follower.js';
@@ -149,7 +148,7 @@ export class Lanes {
     const batchSuffix = dataSuffixOf(config.builderCode, undefined);
     const parts: ChainParts = {
       ...ledger,
-      chain: new EvmLaneChain(chain),
+      chain,
       heads,
       fees: new FeeOracle(chain),
       resolver: new ChainOutcomeResolver({

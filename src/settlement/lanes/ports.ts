@@ -1,9 +1,8 @@
 import type { Address, Hex } from 'viem';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Head } from '../../platform/chain/head-watcher.js';
-import type { KnownHeads } from '../../platform/chain/heads.js';
-import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
 import type { TransactionCounts } from '../../platform/chain/transaction-counts.js';
 import type { Call } from '../../protocol/evm/calls.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
@@ -18,38 +17,20 @@ import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
 
 /** What a lane needs of the chain, its signer and the judgement of payments; tests have their own. */
 
-/** Reads of the chain that concern a lane's own account. All are bounded in time. */
-export interface LaneChain {
-  readonly chainId: number;
-
-  /** What is known of the newest blocks at this moment. */
-  readonly knownHeads: KnownHeads;
-
-  /**
-   * How many transactions of an account there are, by the word of two endpoints where there are two.
-   *
-   * @throws ChainUnavailableError when nobody can say it now, or they do not agree.
-   */
+/** The chain as lanes use it. All reads are bounded in time. */
+export type LaneChain = Pick<
+  EvmChain,
+  | 'chainId'
+  | 'knownHeads'
+  | 'newestElsewhere'
+  | 'hasContract'
+  | 'hasCode'
+  | 'balance'
+  | 'balanceByAll'
+  | 'broadcast'
+> & {
   transactionCount(signer: Address): Promise<Pick<TransactionCounts, 'latest' | 'pending'>>;
-
-  /** What the other endpoints have at the number of the newest block, or as their newest. */
-  newestElsewhere(head: Pick<Head, 'view' | 'latest'>): Promise<readonly BlockHeader[]>;
-
-  /** Whether any endpoint says so. @throws ChainUnavailableError when none answers within a second. */
-  hasCode(address: Address): Promise<boolean>;
-
-  /** Wei. @throws ChainUnavailableError */
-  balance(address: Address): Promise<bigint>;
-
-  /** Wei, as two endpoints have it; the most that any has where no two say the same. @throws ChainUnavailableError */
-  balanceByAll(address: Address): Promise<bigint>;
-
-  /** Sends the bytes to every endpoint; any number of times. */
-  broadcast(raw: Hex): Promise<readonly SendResult[]>;
-
-  /** Whether several settlements can go in one transaction. */
-  canBatch(): boolean;
-}
+};
 
 export interface LaneHeads {
   readonly current: Head | undefined;

@@ -75,12 +75,12 @@ export class LaneReadiness {
   }
 
   /** One endpoint's word for the time of a block stops nothing while another one has a newer one. */
-  async #isStale(head: Head): Promise<boolean> {
+  async #isStale({ view, latest }: Head): Promise<boolean> {
     const { headMaxAgeMs, clock, chain } = this.options;
     const isOld = ({ timestamp }: BlockHeader): boolean =>
       clock.now() - timestamp * 1000 > headMaxAgeMs;
-    if (headMaxAgeMs === 0 || !isOld(head.latest)) return false;
-    return (await chain.newestElsewhere(head)).every(isOld);
+    if (headMaxAgeMs === 0 || !isOld(latest)) return false;
+    return (await chain.newestElsewhere(view, latest)).every(isOld);
   }
 
   /** One endpoint's word for the balance stops nothing while another one has more. */

@@ -282,12 +282,13 @@ export class LaneSending implements Sending {
 
   #rules(): BatchRules {
     const { batchRules, chain, suspensions, state, readiness, heads } = this.options;
+    const canBatch = chain.hasContract('multicall3') === true;
     const most = gasBoundOf(heads.current?.latest.gasLimit ?? 0n);
     const payable = readiness.payableGas ?? most;
     const safeAssets = [...batchRules.safeAssets].filter((one) => !suspensions.isSuspended(one));
     return {
       ...batchRules,
-      maxItems: chain.canBatch() ? Math.min(batchRules.maxItems, state.batchMost) : 1,
+      maxItems: canBatch ? Math.min(batchRules.maxItems, state.batchMost) : 1,
       safeAssets: new Set(safeAssets),
       // A lane that is low sends smaller batches: a larger one would wait for money that may not come.
       maxGas: payable < most ? payable : most,

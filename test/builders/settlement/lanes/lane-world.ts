@@ -239,7 +239,7 @@ export class TestChain {
     return Promise.resolve(this.sendResults);
   }
 
-  canBatch(): boolean {
+  hasContract(): boolean {
     return true;
   }
 
