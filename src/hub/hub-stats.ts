@@ -52,7 +52,7 @@ export class HubStats {
     return { count: 0, bytes: 0, ...this.#operations.get(operation) };
   }
 
-  /** Payloads that were not what was stored when they were read. */
+  /** Payloads whose bytes did not match their hash when read. */
   get damaged(): number {
     return this.#damaged;
   }

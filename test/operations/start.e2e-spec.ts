@@ -80,7 +80,7 @@ describe('a start', () => {
     const refused = service(url);
     await expect(refused).rejects.toThrow(
       new RegExp(
-        `^REDIS_URL: this Redis may lose what it is given: ${problem}.* REDIS_UNSAFE=true$`,
+        `^REDIS_URL: this Redis may lose or evict data: ${problem}.* REDIS_UNSAFE=true$`,
         'm',
       ),
     );

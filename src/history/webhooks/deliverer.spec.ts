@@ -154,7 +154,7 @@ describe('deliveries to a webhook', () => {
     ],
     [
       'silence',
-      () => Promise.reject(new FetchError('fetch_failed', 'It took too long.')),
+      () => Promise.reject(new FetchError('fetch_failed', 'The server did not answer in time.')),
       { problem: /too long/ },
     ],
   ])('fail at %s, and are tried again', async (_, does, expected) => {

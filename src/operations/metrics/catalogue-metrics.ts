@@ -22,19 +22,19 @@ export class CatalogueGauges implements Sampler {
     const registers = [registry];
     this.#entries = new Gauge({
       name: 'x402_catalogue_entries',
-      help: 'Entries of the catalogue that are listed, at most a minute ago.',
+      help: 'Catalogue entries listed; read at most once a minute.',
       labelNames: ['network'],
       registers,
     });
     this.#denials = new Gauge({
       name: 'x402_catalogue_denials',
-      help: 'Payees and hosts that operators do not list.',
+      help: 'Payees and hosts that operators have denied.',
       labelNames: ['kind'],
       registers,
     });
     this.#lag = new Gauge({
       name: 'x402_catalogue_lag_seconds',
-      help: 'Since this process has learnt all that was to be learnt.',
+      help: 'Seconds since this process last had no declared resource waiting.',
       labelNames: ['network'],
       registers,
     });

@@ -190,9 +190,11 @@ function treasuryGauges(
 
 function queueGauges(gauge: GaugeMaker): (queue: QueueHealth) => void {
   const depth = gauge('x402_queue_depth', 'Settlements that wait to be signed.', ['network']);
-  const oldest = gauge('x402_queue_oldest_age_seconds', 'How long the oldest of them has waited.', [
-    'network',
-  ]);
+  const oldest = gauge(
+    'x402_queue_oldest_age_seconds',
+    'Age of the oldest settlement change that is not archived yet.',
+    ['network'],
+  );
   const idle = gauge(
     'x402_queue_idle',
     'Whether work waits while nothing of the network is on its way: 1 or 0.',

@@ -10,7 +10,7 @@ export const CountError = Symbol('CountError');
 export function errorMetrics(registry: Registry): CountError {
   const errors = new Counter({
     name: 'x402_internal_errors_total',
-    help: 'Failures that this service does not know, by where they came up.',
+    help: 'Unexpected errors, by the part of the service they occurred in.',
     labelNames: ['place'],
     registers: [registry],
   });

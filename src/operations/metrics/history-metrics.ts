@@ -12,13 +12,13 @@ export function historyMetrics(registry: Registry): HistoryObserver {
   const registers = [registry];
   const archived = new Counter({
     name: 'x402_history_archived_total',
-    help: 'Changes of settlements that were archived; stale: the archive knew it, or a later one.',
+    help: 'Settlement changes archived; stale: the archive already had this change or a later one.',
     labelNames: ['network', 'outcome'],
     registers,
   });
   const failures = new Counter({
     name: 'x402_history_failures_total',
-    help: 'Rounds of archiving that failed, by what was wrong with the database, or fault.',
+    help: 'Failed archiving rounds, by database error; fault: an unexpected error.',
     labelNames: ['trouble'],
     registers,
   });
@@ -27,19 +27,19 @@ export function historyMetrics(registry: Registry): HistoryObserver {
   }
   const left = new Counter({
     name: 'x402_history_left_total',
-    help: 'Finished settlements whose HOT_MINUTES were over; unarchived: they stay, for the archive has them otherwise.',
+    help: 'Finished settlements older than HOT_MINUTES; unarchived: kept in Redis, because the archive does not match.',
     labelNames: ['network', 'outcome'],
     registers,
   });
   const lookUps = new Counter({
     name: 'x402_history_look_ups_total',
-    help: 'Queries of the archive; skipped: it was not asked, because it did not answer a moment ago.',
+    help: 'Archive queries; skipped: not sent, because the archive failed a moment before.',
     labelNames: ['by', 'outcome'],
     registers,
   });
   const lost = new Counter({
     name: 'x402_history_lost_total',
-    help: 'Settlements that a lost ledger had left unfinished, each time the chain was asked, by what it said.',
+    help: 'Chain searches for settlements that are missing from the ledger, by result.',
     labelNames: ['network', 'outcome'],
     registers,
   });
@@ -84,19 +84,19 @@ export class HistoryGauges implements Sampler {
     const registers = [registry];
     this.#waiting = new Gauge({
       name: 'x402_history_waiting_changes',
-      help: 'Changes of settlements that wait in Redis to be archived.',
+      help: 'Settlement changes in Redis that are not archived yet.',
       labelNames: ['network'],
       registers,
     });
     this.#lag = new Gauge({
       name: 'x402_history_lag_seconds',
-      help: 'How long the oldest of them has waited.',
+      help: 'Age of the oldest settlement change that is not archived yet.',
       labelNames: ['network'],
       registers,
     });
     this.#hoursLeft = new Gauge({
       name: 'x402_history_memory_left_hours',
-      help: 'Until Redis is full at the rate of now, while the archive is behind.',
+      help: 'Time until Redis is full at the present rate, while archiving is behind.',
       registers,
     });
   }

@@ -26,7 +26,7 @@ export class HubMetrics {
     const registers = [registry];
     this.#operations = new Counter({
       name: 'x402_hub_operations_total',
-      help: 'Operations of the file hub that were done.',
+      help: 'File hub operations completed.',
       labelNames: ['operation'],
       registers,
     });
@@ -38,28 +38,28 @@ export class HubMetrics {
     });
     this.#sales = new Counter({
       name: 'x402_hub_sales_total',
-      help: 'What became of requests for files with a price: offered, sold, failed for good, or pending.',
+      help: 'Requests for priced files, by result: offered, sold, failed, pending.',
       labelNames: ['outcome'],
       registers,
     });
     this.#damaged = new Counter({
       name: 'x402_hub_damaged_reads_total',
-      help: 'Payloads that were not what was stored when they were read.',
+      help: 'Payloads whose bytes did not match their hash when read.',
       registers,
     });
     this.#freed = new Counter({
       name: 'x402_hub_freed_bytes_total',
-      help: 'Bytes of payloads nobody could find any more that were given back to the storage.',
+      help: 'Bytes of unreferenced payloads freed in the storage.',
       registers,
     });
     this.#up = new Gauge({
       name: 'x402_hub_up',
-      help: 'Whether the hub can store and find now: 1 or 0.',
+      help: 'Whether the hub can store and find files: 1 or 0.',
       registers,
     });
     this.#free = new Gauge({
       name: 'x402_hub_storage_free_bytes',
-      help: 'Bytes that are free where the hub keeps its files, for storage that has an end.',
+      help: "Free bytes of the hub's storage, where the storage has a limit.",
       registers,
     });
   }

@@ -27,7 +27,7 @@ export function paymentMetrics(
   });
   const verifySeconds = new Histogram({
     name: 'x402_verify_duration_seconds',
-    help: 'From a verify whose body is read to its answer.',
+    help: 'Duration of verify, from the body read to the answer.',
     labelNames: ['network', 'result'],
     buckets: VERIFY_BUCKETS,
     registers,
@@ -40,7 +40,7 @@ export function paymentMetrics(
   });
   const settleSeconds = new Histogram({
     name: 'x402_settle_duration_seconds',
-    help: 'From the first byte of a settle to its answer.',
+    help: 'Duration of settle, from the first byte to the answer.',
     labelNames: ['network', 'result'],
     buckets: SETTLE_BUCKETS,
     registers,

@@ -17,19 +17,19 @@ export class ReconciliationGauges implements Sampler {
     const registers = [registry];
     this.#differences = new Gauge({
       name: 'x402_reconciliation_differences',
-      help: 'Differences between the books and the chain that the newest daily run found.',
+      help: 'Differences between ledger and chain in the newest daily reconciliation.',
       labelNames: ['network', 'name'],
       registers,
     });
     this.#settlements = new Gauge({
       name: 'x402_reconciliation_settlements',
-      help: 'Settlements that it compared.',
+      help: 'Settlements compared in the newest daily reconciliation.',
       labelNames: ['network'],
       registers,
     });
     this.#finished = new Gauge({
       name: 'x402_reconciliation_finished_timestamp_seconds',
-      help: 'When it had come to its end.',
+      help: 'End time of the newest daily reconciliation.',
       labelNames: ['network'],
       registers,
     });

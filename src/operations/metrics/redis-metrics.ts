@@ -28,7 +28,7 @@ export class RedisMetrics {
     });
     this.#warnings = new Gauge({
       name: 'x402_redis_warning',
-      help: 'How Redis is set up worse than the ledger needs: 1 each.',
+      help: 'Unsafe settings of Redis: 1 for each.',
       labelNames: ['warning'],
       registers,
     });

@@ -17,7 +17,7 @@ export function rpcMetrics(registry: Registry): RpcObserver {
   });
   const seconds = new Histogram({
     name: 'x402_rpc_exchange_duration_seconds',
-    help: 'One HTTP exchange with an endpoint; it may carry up to 50 calls.',
+    help: 'Duration of one HTTP request to an endpoint, with up to 50 calls in it.',
     labelNames: ['network', 'endpoint'],
     buckets: BUCKETS,
     registers,
@@ -25,7 +25,7 @@ export function rpcMetrics(registry: Registry): RpcObserver {
 
   const disagreements = new Counter({
     name: 'x402_rpc_disagreements_total',
-    help: 'Times endpoints contradicted each other, or one itself, by what about: one of them is wrong.',
+    help: 'Times RPC endpoints disagreed with each other, or one with itself, by subject.',
     labelNames: ['network', 'what'],
     registers,
   });

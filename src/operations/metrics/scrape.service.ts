@@ -17,7 +17,7 @@ export class ScrapeService {
     collectDefaultMetrics({ register: registry });
     new Gauge({
       name: 'x402_build_info',
-      help: 'The version that runs: always 1.',
+      help: 'Version of this process; the value is always 1.',
       labelNames: ['version'],
       registers: [registry],
     }).set({ version: VERSION }, 1);

@@ -20,25 +20,25 @@ export function walletMetrics(
   const registers = [registry];
   const decisions = new Counter({
     name: 'x402_wallet_decisions_total',
-    help: 'What was asked to be signed, and whether the rules allowed it; rule is what refused.',
+    help: 'Signing requests, by whether the rules allowed them; rule: the rule that refused.',
     labelNames: ['what', 'outcome', 'rule'],
     registers,
   });
   const purchases = new Counter({
     name: 'x402_wallet_purchases_total',
-    help: 'Purchases that were answered, by status, or turned away, by code.',
+    help: 'Purchases answered, by status; or refused, by code.',
     labelNames: ['outcome'],
     registers,
   });
   const tokens = new Counter({
     name: 'x402_wallet_budget_tokens_total',
-    help: 'Whole tokens charged to budgets (reserved), and what the chain has shown became of them.',
+    help: 'Whole tokens charged to budgets (reserved), and what the chain showed later.',
     labelNames: ['step', 'network', 'asset'],
     registers,
   });
   const seconds = new Histogram({
     name: 'x402_wallet_provider_request_duration_seconds',
-    help: 'One request to the custody provider, its body included.',
+    help: 'Duration of one request to the custody provider, body included.',
     labelNames: ['operation', 'outcome'],
     buckets: BUCKETS,
     registers,
@@ -85,12 +85,12 @@ export class WalletGauges implements Sampler {
   ) {
     this.#journal = new Gauge({
       name: 'x402_wallet_journal_up',
-      help: 'Whether the journal can be written on: 1 or 0. At 0 nothing is signed.',
+      help: 'Whether the wallet journal is writable: 1 or 0. At 0 nothing is signed.',
       registers: [registry],
     });
     this.#provider = new Gauge({
       name: 'x402_wallet_provider_up',
-      help: 'Whether the newest request to the custody provider was answered as it should: 1 or 0.',
+      help: 'Whether the newest request to the custody provider succeeded: 1 or 0.',
       registers: [registry],
     });
   }

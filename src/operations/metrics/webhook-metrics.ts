@@ -9,7 +9,7 @@ export function webhookMetrics(registry: Registry): WebhookObserver {
   const registers = [registry];
   const attempts = new Counter({
     name: 'x402_webhook_attempts_total',
-    help: 'Deliveries by outcome: delivered, refused (tried again), failed (given up), withheld.',
+    help: 'Webhook deliveries by outcome: delivered, refused (will be retried), failed (no more retries), withheld.',
     labelNames: ['outcome'],
     registers,
   });

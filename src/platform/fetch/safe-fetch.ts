@@ -281,9 +281,10 @@ function harmless(headers: Readonly<Record<string, string>>): Record<string, str
 function failure(error: unknown): FetchError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof FetchError) return cause;
-    if (cause.name === 'TimeoutError') return new FetchError('fetch_failed', 'It took too long.');
+    if (cause.name === 'TimeoutError')
+      return new FetchError('fetch_failed', 'The server did not answer in time.');
   }
-  return new FetchError('fetch_failed', 'The server could not be reached, or broke off.');
+  return new FetchError('fetch_failed', 'The server is unreachable or closed the connection.');
 }
 
 function refused(why: string): FetchError {

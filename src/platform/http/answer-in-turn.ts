@@ -54,7 +54,7 @@ export function answerInTurn(server: Server): void {
   server.on(
     'checkExpectation',
     inTurn((_, response) => {
-      refuse(response, 417, 'Of what the header Expect may say, only 100-continue is known here.');
+      refuse(response, 417, 'The header Expect may only be 100-continue.');
     }),
   );
 }

@@ -9,7 +9,7 @@ export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.o
   const parsed = schema.safeParse(query);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ code, path, message }) => {
-    if (code === 'unrecognized_keys') return 'a parameter is not known here';
+    if (code === 'unrecognized_keys') return 'unknown parameter';
     return `${String(path[0])} ${code === 'invalid_type' ? 'must be given once' : message}`;
   });
   throw invalidQuery(`${[...new Set(problems)].join('; ')}.`);

@@ -140,7 +140,7 @@ class ArrivingBody {
         this.#end();
       })
       .on('error', () => {
-        this.#refuse(new BadRequestException('The body is not what its Content-Encoding says.'));
+        this.#refuse(new BadRequestException('The body does not match its Content-Encoding.'));
       });
     this.request.pipe(this.#inflater);
     return this.#outcome;
@@ -187,7 +187,12 @@ class ArrivingBody {
 
   #refuseCrowd(): void {
     if (!this.response.headersSent) this.response.setHeader('Retry-After', CROWD_RETRY_SECONDS);
-    this.#leave(new HttpException('Too many long bodies at once.', HttpStatus.TOO_MANY_REQUESTS));
+    this.#leave(
+      new HttpException(
+        'Too many large request bodies at once. Try again.',
+        HttpStatus.TOO_MANY_REQUESTS,
+      ),
+    );
     this.request.pause();
   }
 
@@ -202,7 +207,7 @@ class ArrivingBody {
 }
 
 function cutOff(): BadRequestException {
-  return new BadRequestException('The body was cut off.');
+  return new BadRequestException('The body ended before it was complete.');
 }
 
 function inflatesTooMuch(): BadRequestException {

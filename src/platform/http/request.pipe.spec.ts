@@ -151,10 +151,10 @@ describe('a query', () => {
     [{ sale: ['open', 'open'] }, 'sale must be given once.'],
     [{ limit: ['1', '2'] }, 'limit must be given once.'],
     [{ limit: '51' }, 'limit must be a whole number, 1 to 50.'],
-    [{ '<evil>': 'x' }, 'a parameter is not known here.'],
-    [{ constructor: 'x' }, 'a parameter is not known here.'],
-    [JSON.parse('{"__proto__":"x"}'), 'a parameter is not known here.'],
-    [{ toString: 'x', limit: '0' }, 'a parameter is not known here.'],
+    [{ '<evil>': 'x' }, 'unknown parameter.'],
+    [{ constructor: 'x' }, 'unknown parameter.'],
+    [JSON.parse('{"__proto__":"x"}'), 'unknown parameter.'],
+    [{ toString: 'x', limit: '0' }, 'unknown parameter.'],
   ])('is refused by the names of parameters, and without a value: %j', async (value, message) => {
     await expect(query(value)).rejects.toMatchObject({ code: 'invalid_query', message });
   });

@@ -31,7 +31,7 @@ type Part = 'body' | 'query';
 const CODES: Readonly<Record<Part, string>> = { body: 'invalid_request', query: 'invalid_query' };
 const UNKNOWN: Readonly<Record<Part, string>> = {
   body: 'a field is not known here',
-  query: 'a parameter is not known here',
+  query: 'unknown parameter',
 };
 
 /** Classes whose unknown fields are dropped. */

@@ -99,7 +99,7 @@ async function checkSafe(
   if (problem === undefined) return;
   redis.disconnect();
   throw new StartError(
-    `${setting}: this Redis may lose what it is given: ${problem}. To start all the same, for a trial, set REDIS_UNSAFE=true`,
+    `${setting}: this Redis may lose or evict data: ${problem}. To start anyway, for a trial, set REDIS_UNSAFE=true`,
   );
 }
 

@@ -61,7 +61,7 @@ export const PERMIT2_REASONS = {
   permit2_simulation_failed: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The settlement would revert, or not bring the payee its money.',
+    meaning: 'The settlement would revert, or would not credit the payee.',
   },
   permit2_2612_amount_mismatch: {
     fault: 'buyer',
@@ -168,7 +168,7 @@ export const PERMIT2_REASONS = {
   erc20_approval_tx_invalid_signature: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The signed transaction has no signature that anybody can have made.',
+    meaning: 'The signature of the signed transaction is invalid.',
   },
   erc20_approval_tx_signer_mismatch: {
     fault: 'buyer',
@@ -199,7 +199,7 @@ export const PERMIT2_REASONS = {
   erc20_approval_tx_underpriced: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The signed transaction offers less for its gas than the chain takes now.',
+    meaning: 'The gas price of the signed transaction is below what the chain accepts now.',
   },
   erc20_approval_tx_nonce_mismatch: {
     fault: 'buyer',

@@ -30,12 +30,12 @@ export const REQUEST_REASONS = {
   unexpected_verify_error: {
     fault: 'facilitator',
     retry: 'same',
-    meaning: 'This service failed in a way it does not know. The payment was not judged.',
+    meaning: 'Internal error of this service. The payment was not judged.',
   },
   unexpected_settle_error: {
     fault: 'facilitator',
     retry: 'same',
     meaning:
-      'This service failed in a way it does not know. Ask again with the same payment: the answer will be the true one.',
+      'Internal error of this service. Repeat the request with the same payment: the answer will be the true one.',
   },
 } as const satisfies ReasonTable;

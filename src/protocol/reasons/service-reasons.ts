@@ -12,7 +12,7 @@ export const SERVICE_REASONS = {
     fault: 'facilitator',
     retry: 'same',
     meaning:
-      'Nothing was signed in time and nothing will be: the settlement was withdrawn. The payment is unspent.',
+      'No transaction was signed in time, and none will be. The payment is unspent and can be used again.',
   },
   idempotency_key_conflict: {
     fault: 'seller',
@@ -24,7 +24,7 @@ export const SERVICE_REASONS = {
     fault: 'seller',
     retry: 'never',
     status: 400,
-    meaning: 'The Idempotency-Key is a word that a program writes for a value it does not have.',
+    meaning: 'The Idempotency-Key is a placeholder such as `undefined` or `null`.',
   },
   deadline_too_close: {
     fault: 'buyer',
@@ -39,17 +39,17 @@ export const SERVICE_REASONS = {
   payer_suspended: {
     fault: 'buyer',
     retry: 'later',
-    meaning: 'Settlements of this payer kept reverting after a clean simulation.',
+    meaning: 'Settlements of this payer repeatedly reverted after a successful simulation.',
   },
   asset_suspended: {
     fault: 'chain',
     retry: 'later',
-    meaning: 'Transfers of this asset kept succeeding without paying anybody.',
+    meaning: 'Transfers of this asset repeatedly succeeded without crediting the payee.',
   },
   no_gas: {
     fault: 'facilitator',
     retry: 'later',
-    meaning: 'No signer of this network has gas money left.',
+    meaning: 'No signer of this network has gas left.',
   },
   gas_limit_exceeded: {
     fault: 'chain',
@@ -59,12 +59,12 @@ export const SERVICE_REASONS = {
   amount_too_small: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'The amount is below the least amount for this asset.',
+    meaning: "The amount is below this deployment's minimum for the asset.",
   },
   payment_to_oneself: {
     fault: 'buyer',
     retry: 'never',
-    meaning: 'The payer is the payee: it would cost gas and move nothing.',
+    meaning: 'Payer and payee are the same account.',
   },
   budget_exhausted: {
     fault: 'facilitator',
@@ -75,7 +75,7 @@ export const SERVICE_REASONS = {
     fault: 'facilitator',
     retry: 'same',
     meaning:
-      'The chain or the ledger could not be asked. It says nothing about the payment: ask again.',
+      'The chain or the ledger is unavailable. This says nothing about the payment: repeat the request.',
   },
   asset_not_allowed: {
     fault: 'seller',
