@@ -151,7 +151,7 @@ describe('a search of an operator', () => {
     [{ payTo: SHOP, limit: '1e99' }, 'limit must be a whole number, 1 to 100'],
     [{ payTo: SHOP, state: 'paid' }, 'state must be one of'],
     [{ payTo: SHOP, network: 'eip155:99999999999999999999' }, 'network must be a CAIP-2'],
-    [{ payTo: SHOP, payees: SHOP }, 'a parameter is not known here'],
+    [{ payTo: SHOP, payees: SHOP }, 'unknown parameter'],
   ])('is none by %j', async (query: object, message) => {
     expect(await codeOf(history.settlements(query))).toEqual([400, 'invalid_query']);
     expect(await messageOf(history.settlements(query))).toContain(message);

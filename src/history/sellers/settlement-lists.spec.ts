@@ -142,7 +142,7 @@ describe('a list of settlements', () => {
     [{ limit: '0' }, 'limit must be a whole number, 1 to 500'],
     [{ limit: '501' }, 'limit must be a whole number, 1 to 500'],
     [{ limit: '1e2' }, 'limit must be a whole number, 1 to 500'],
-    [{ payees: '0x' }, 'a parameter is not known here'],
+    [{ payees: '0x' }, 'unknown parameter'],
     [{ from: 'x402_secret', state: 'x402_secret' }, 'from must be a day'],
   ])('is not one by %j', async (query: object, message) => {
     const [status, code, text] = await problemOf(lists().page(query, MINE));

@@ -39,7 +39,7 @@ describe('what a look-up asks for', () => {
       { state: { $gt: '' } },
       'state must be one of queued, broadcast, included, finalized, reverted, expired, foreign, withdrawn.',
     ],
-    [{ evil: 'x' }, 'a parameter is not known here.'],
+    [{ evil: 'x' }, 'unknown parameter.'],
     [
       { payTo: 'x', cursor: ['a'] },
       'payTo must be an address: 0x and 40 hex digits; cursor must be given once.',
