@@ -4,6 +4,8 @@ import { LoggerModule } from 'nestjs-pino';
 import { DiscoveryModule } from './discovery/discovery.module.js';
 import { DISCOVERY_OPENAPI } from './discovery/discovery.openapi.js';
 import { LearningModule, learnsListings } from './discovery/learning/learning.module.js';
+import { AssetDirectory } from './facilitator/assets/asset-directory.js';
+import { AssetsModule } from './facilitator/assets/assets.module.js';
 import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
@@ -16,6 +18,9 @@ import { endsLost, LostModule } from './history/lost.module.js';
 import { ReconciliationModule } from './history/reconciliation.module.js';
 import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
+import { KnownTokens } from './history/stats/known-tokens.js';
+import { StatsModule } from './history/stats/stats.module.js';
+import { STATS_OPENAPI } from './history/stats/stats.openapi.js';
 import { WebhooksModule } from './history/webhooks/webhooks.module.js';
 import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
 import { PaymentGateway } from './hub/sales/payment-gateway.js';
@@ -53,6 +58,7 @@ export class AppModule {
     const isApi = config.hasRole('api');
     const isWorker = config.hasRole('worker');
     const { apiKeysFile } = config.access;
+    const hasStats = isApi && config.hasPublicStats;
     const hasDoctor = isApi && config.doctor !== undefined;
     const hasWebhooks = config.webhooks !== undefined && (isApi || config.hasRole('history'));
     const discovery = isApi ? [DiscoveryModule.forRoot(config)] : [];
@@ -90,6 +96,7 @@ export class AppModule {
         ...(isWorker ? [LanesModule] : []),
         ...(isApi ? [SellersModule.forRoot(config)] : []),
         ...(facilitator === undefined ? [] : [facilitator]),
+        ...(hasStats ? [STATS] : []),
         ...(hasDoctor ? [DoctorModule] : []),
         ...hub.modules,
         ...(hasOperatorPage ? [AdminModule] : []),
@@ -97,6 +104,7 @@ export class AppModule {
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI, SELLERS_OPENAPI] : []),
           ...(isApi ? [DISCOVERY_OPENAPI] : []),
+          ...(hasStats ? [STATS_OPENAPI] : []),
           ...(hasDoctor ? [DOCTOR_OPENAPI] : []),
           ...(isApi && hasWebhooks ? [WEBHOOKS_OPENAPI] : []),
           ...hub.openapi,
@@ -110,6 +118,13 @@ export class AppModule {
     };
   }
 }
+
+/** The totals, with the tokens that the facilitator knows. */
+const STATS: DynamicModule = {
+  module: StatsModule,
+  imports: [AssetsModule],
+  providers: [{ provide: KnownTokens, useExisting: AssetDirectory }],
+};
 
 /** A module, and others that serve it and that it does not know. */
 function given(

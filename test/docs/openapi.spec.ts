@@ -9,6 +9,8 @@ import { SettlementsV2Controller } from '../../src/facilitator/status/settlement
 import { ReceiptKeysController } from '../../src/history/receipts/receipt-keys.controller.js';
 import { SELLERS_OPENAPI } from '../../src/history/sellers/sellers.openapi.js';
 import { SellersV2Controller } from '../../src/history/sellers/sellers.v2.controller.js';
+import { StatsController } from '../../src/history/stats/stats.controller.js';
+import { STATS_OPENAPI } from '../../src/history/stats/stats.openapi.js';
 import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
 import { WebhooksV2Controller } from '../../src/history/webhooks/webhooks.v2.controller.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
@@ -34,6 +36,7 @@ const PARTS = [
   FACILITATOR_OPENAPI,
   ASSETS_OPENAPI,
   SELLERS_OPENAPI,
+  STATS_OPENAPI,
   DOCTOR_OPENAPI,
   WEBHOOKS_OPENAPI,
   HUB_OPENAPI,
@@ -49,6 +52,7 @@ const ROUTES = [
   LOOK_UPS,
   await describedControllers(WebhooksV2Controller),
   await describedControllers(DoctorV2Controller),
+  await describedControllers(StatsController),
   await describedControllers(TakedownsController),
   await describedControllers(AdminController, AdminCatalogueController, AdminHistoryController),
   await describedControllers(SellersV2Controller, ReceiptKeysController),

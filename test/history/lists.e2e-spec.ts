@@ -107,6 +107,36 @@ describe('what a seller sees of the history', () => {
     }
   });
 
+  it('is in totals that everybody is shown, without a key and without names', async () => {
+    const { status, body } = await get(`${service.url}/stats`);
+    expect([status, api.problemsOf('get', '/stats', status, body)]).toEqual([200, []]);
+    const all = { payments: '6', amount: '6000', payers: '1', payees: '2' };
+    expect(body['networks']).toMatchObject({
+      [`eip155:${world.chainId}`]: {
+        [world.usd.toLowerCase()]: {
+          decimals: 18,
+          txCount: 6,
+          totalAmount: '6000',
+          windows: {
+            '24h': { ...all, tokens: '0.000000000000006' },
+            '7d': all,
+            '30d': all,
+            all,
+          },
+        },
+      },
+    });
+    expect(JSON.stringify(body).toLowerCase()).not.toContain(shop.slice(2).toLowerCase());
+    const [without, off] = await Promise.all([
+      world.service({ ROLES: 'api' }),
+      world.service({ ROLES: 'api', PUBLIC_STATS: 'false' }),
+    ]);
+    const refused = await get(`${without.url}/stats`);
+    expect([refused.status, refused.body['code']]).toEqual([501, 'history_off']);
+    expect((await get(`${off.url}/stats`)).status).toBe(404);
+    await Promise.all([without.stop(), off.stop()]);
+  });
+
   it('comes in pages that a new sale does not move', async () => {
     const seen: unknown[] = [];
     let cursor: string | undefined;

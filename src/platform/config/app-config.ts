@@ -194,6 +194,8 @@ export class AppConfig {
   readonly hub: HubConfig;
   /** `undefined` when it is off. */
   readonly history: HistoryConfig | undefined;
+  /** See `PUBLIC_STATS`. */
+  readonly hasPublicStats: boolean;
   /** `undefined` when it is off. */
   readonly receipts: ReceiptConfig | undefined;
   /** `undefined` when they are off. */
@@ -206,6 +208,7 @@ export class AppConfig {
     this.port = settings.PORT;
     this.host = settings.HOST;
     this.history = historyConfigOf(settings);
+    this.hasPublicStats = settings.PUBLIC_STATS === 'true';
     this.roles = new Set(
       settings.ROLES.filter((role) => role !== 'history' || this.history !== undefined),
     );

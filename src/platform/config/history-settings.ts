@@ -6,7 +6,7 @@ import {
 } from './catalogue-settings.js';
 import { readFileSettings, withoutBlanks } from './given-settings.js';
 import { Secret } from './secret.js';
-import { describeIssues, type GivenSettings, integerSetting } from './settings.js';
+import { describeIssues, flagSetting, type GivenSettings, integerSetting } from './settings.js';
 import {
   WEBHOOK_SETTINGS,
   type WebhookConfig,
@@ -30,6 +30,8 @@ export const HISTORY_SETTINGS = {
   HOT_MINUTES: integerSetting(1, 1440).default(60),
   ...WEBHOOK_SETTINGS,
   ...CATALOGUE_SETTINGS,
+  /** Whether anybody is told the totals of what was paid. */
+  PUBLIC_STATS: flagSetting.default('true'),
   /** When the books of the last day are held against the chain, by UTC. */
   RECONCILE_AT: z
     .string()

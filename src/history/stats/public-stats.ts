@@ -1,0 +1,120 @@
+import { type Address, formatUnits, getAddress } from 'viem';
+import type { Clock } from '../../platform/concurrency/clock.js';
+import { caip2Of } from '../../protocol/payment/network.js';
+import type { AssetSums, PaymentSum } from '../postgres/payment-sums.js';
+import { fromArchive, historyOff } from '../sellers/history-problems.js';
+import type { KnownToken } from './known-tokens.js';
+
+const HOUR_MS = 3_600_000;
+/** Windows, each from a full hour. */
+const WINDOWS = [
+  ['24h', 24],
+  ['7d', 7 * 24],
+  ['30d', 30 * 24],
+] as const;
+export const KEPT_MS = 60_000;
+/** Any token may be paid with: those of the most payments are shown. */
+export const ASSETS_MOST = 200;
+
+/** Numbers that may be large are decimal text. */
+interface WindowStats {
+  readonly payments: string;
+  /** Atomic units. */
+  readonly amount: string;
+  /** The same in whole tokens; absent where the decimals of the token are not known. */
+  readonly tokens?: string;
+  /** Different accounts. */
+  readonly payers: string;
+  readonly payees: string;
+}
+
+interface AssetStats {
+  readonly symbol?: string;
+  readonly decimals?: number;
+  /** Of all time, under the names of the original service. */
+  readonly txCount: number;
+  readonly totalAmount: string;
+  readonly windows: Readonly<Record<string, WindowStats>>;
+}
+
+export interface Stats {
+  readonly asOf: string;
+  /** By network (CAIP-2), then by asset (lower case). */
+  readonly networks: Readonly<Record<string, Readonly<Record<Address, AssetStats>>>>;
+}
+
+export interface StatsSources {
+  /** `undefined` without a history. */
+  readonly read:
+    ((moments: readonly number[], most: number) => Promise<readonly AssetSums[]>) | undefined;
+  readonly tokens: () => readonly KnownToken[];
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Totals of the payments of this deployment, without names. Kept for a minute, and read once at a time. */
+export class PublicStats {
+  #known: { readonly stats: Stats; readonly until: number } | undefined;
+  #reading: Promise<Stats> | undefined;
+
+  constructor(private readonly sources: StatsSources) {}
+
+  /** @throws CodedError without a history, and where it cannot be asked. */
+  async current(): Promise<Stats> {
+    if (this.#known !== undefined && this.sources.clock.now() < this.#known.until) {
+      return this.#known.stats;
+    }
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #read(): Promise<Stats> {
+    const { read, tokens, clock } = this.sources;
+    if (read === undefined) throw historyOff();
+    const now = clock.now();
+    const hour = now - (now % HOUR_MS);
+    const moments = WINDOWS.map(([, hours]) => hour - hours * HOUR_MS);
+    const sums = await fromArchive(read(moments, ASSETS_MOST));
+    const stats = { asOf: new Date(now).toISOString(), networks: byNetwork(sums, tokens()) };
+    this.#known = { stats, until: now + KEPT_MS };
+    return stats;
+  }
+}
+
+function byNetwork(sums: readonly AssetSums[], tokens: readonly KnownToken[]): Stats['networks'] {
+  const networks: Record<string, Record<Address, AssetStats>> = {};
+  for (const one of sums) {
+    const network = caip2Of(one.chainId);
+    const address = getAddress(one.asset);
+    const token = tokens.find((known) => known.network === network && known.asset === address);
+    (networks[network] ??= {})[one.asset] = statsOf(one, token);
+  }
+  return networks;
+}
+
+function statsOf({ all, since }: AssetSums, token: KnownToken | undefined): AssetStats {
+  const { symbol, decimals } = token ?? {};
+  const windows = WINDOWS.map(([name], place) => [name, since[place]] as const);
+  return {
+    ...(symbol !== undefined && { symbol }),
+    ...(decimals !== undefined && { decimals }),
+    txCount: Number(all.payments),
+    totalAmount: String(all.amount),
+    windows: Object.fromEntries(
+      [...windows, ['all', all] as const].flatMap(([name, sum]) =>
+        sum === undefined ? [] : [[name, windowOf(sum, decimals)]],
+      ),
+    ),
+  };
+}
+
+function windowOf(sum: PaymentSum, decimals: number | undefined): WindowStats {
+  return {
+    payments: String(sum.payments),
+    amount: String(sum.amount),
+    ...(decimals !== undefined && { tokens: formatUnits(sum.amount, decimals) }),
+    payers: String(sum.payers),
+    payees: String(sum.payees),
+  };
+}
