@@ -153,8 +153,8 @@ describe('sums of payments in PostgreSQL', () => {
       drop trigger settlements_count_changed on x402.settlements;
       drop function x402.count_new_settlements, x402.count_changed_settlements, x402.count_payments, x402.counted;
       drop type x402.counted_payment;
-      delete from x402.migrations where name like '0020%'`);
-    expect(await migrate(database.pool)).toEqual(['0020_payment_sums.sql']);
+      delete from x402.migrations where name like '0021%'`);
+    expect(await migrate(database.pool)).toEqual(['0021_payment_sums.sql']);
     expect([await sumsOf(), await sumsOf(EURO)]).toEqual(before);
     expect(before[0]).toEqual(['2 200 2 1', '1 100 1 1']);
     await store({ name: 'open', version: 2 });
