@@ -54,6 +54,22 @@ const DOWNLOADED: JsonObject = {
   ...TAKEN_DOWN,
 };
 
+const STAT: JsonObject = {
+  200: jsonAnswer('Days of a public hub, with the fields of the original.', 'HubRows', [
+    {
+      Day: '2026-11-26T00:00:00Z',
+      DailyAccounts: 1,
+      DailyBuckets: 1,
+      DailyNeedles: 4,
+      DailyVolumes: 1,
+      TotalAccounts: 12,
+      TotalBuckets: 15,
+      TotalNeedles: 340,
+      TotalVolumes: 12,
+    },
+  ]),
+};
+
 /** Of a list that names its owner. */
 const USAGE_HEADERS: JsonObject = {
   'Hub-Used-Bytes': {
@@ -190,6 +206,13 @@ export const HUB_OPENAPI: OpenApiPart = {
     ...list('Needle', 'What an owner has stored', [OWNER, NAME, ...(PAGE as JsonObject[])]),
     ...list('Volume', 'Volumes of an owner', [OWNER, ...(PAGE as JsonObject[])]),
     ...list('Conversation', 'Conversations of an owner', [OWNER, ...(PAGE as JsonObject[])], false),
+    '/api/stat': {
+      get: operation('hubStat', 'Counts of the last days, newest first.', {
+        parameters: [query('count', 'Days: 30 if absent, 366 if more.')],
+        responses: STAT,
+      }),
+      post: operation('hubStatByForm', 'The same.', { requestBody: FORM, responses: STAT }),
+    },
     '/api/versions': {
       get: operation('hubVersions', 'What a name stands for and stood for, newest first.', {
         parameters: [OWNER, NAME],

@@ -3,8 +3,9 @@ import type { Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { HubListing } from '../index/hub-listing.js';
+import { HubRefusal } from '../wire/hub-refusal.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
-import { ListDto } from './hub-requests.dto.js';
+import { ListDto, StatDto } from './hub-requests.dto.js';
 import {
   type List,
   listAccounts,
@@ -14,6 +15,7 @@ import {
   listVolumes,
   type Row,
 } from './lists.js';
+import { type StatRow, statRows } from './statistics.js';
 
 type Rows = Promise<readonly Row[]>;
 
@@ -81,6 +83,25 @@ export class ApiListController {
   @ListsByForm(['listVolume', 'getVolume'])
   volumesByForm(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listVolumes, owner, asked);
+  }
+
+  /** Counts of the last days. A private hub says nothing of all its owners together. */
+  @Get('stat')
+  @Access('anyone')
+  stat(@RequestFields() { count }: StatDto): Promise<readonly StatRow[]> {
+    return this.#stat(count);
+  }
+
+  @Post('stat')
+  @HttpCode(200)
+  @Access('anyone')
+  statByForm(@RequestFields() { count }: StatDto): Promise<readonly StatRow[]> {
+    return this.#stat(count);
+  }
+
+  async #stat(count: number): Promise<readonly StatRow[]> {
+    if (this.config.hub.isPrivate) throw HubRefusal.forbidden('a private hub has no statistics');
+    return statRows(await this.listing.days(), count, Date.now());
   }
 
   #rows(list: List, owner: string, { bucket, name, conversation, page }: ListDto): Rows {

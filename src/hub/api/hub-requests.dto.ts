@@ -50,6 +50,18 @@ export class ListDto {
   }
 }
 
+const DAYS_DEFAULT = 30;
+const DAYS_MAX = 366;
+
+export class StatDto {
+  /** Days; a count of none means the default, as in the original. */
+  readonly count: number;
+
+  constructor(fields: Fields) {
+    this.count = countOf(fields, 'count', DAYS_DEFAULT, DAYS_MAX) || DAYS_DEFAULT;
+  }
+}
+
 export class NameDto {
   readonly name: string;
 

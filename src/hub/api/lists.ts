@@ -103,7 +103,7 @@ function needlesOf(listing: HubListing, query: ListQuery): Promise<readonly Stor
 }
 
 function needleRow(
-  { id, owner, bucket, volume, start, size, order }: StoredObject,
+  { id, owner, bucket, kind, volume, start, size, order }: StoredObject,
   takedown: Takedown | undefined,
 ): Row {
   return {
@@ -111,6 +111,7 @@ function needleRow(
     Name: id,
     Owner: owner,
     Bucket: bucket,
+    Kind: kind,
     File: volume,
     Start: start,
     Size: size,

@@ -8,6 +8,7 @@ import {
   bucketIdsKey,
   bucketsKey,
   conversationsKey,
+  daysKey,
   idsKey,
   keyPart,
   membersKey,
@@ -48,6 +49,17 @@ interface VolumeRow {
 interface Usage {
   readonly bytes: number;
   readonly count: number;
+}
+
+/** Counts of one day. A bucket that was emptied counts again when it comes back. */
+export interface DayCounts {
+  /** Days since 1970, UTC. */
+  readonly day: number;
+  readonly owners: number;
+  readonly buckets: number;
+  readonly objects: number;
+  readonly bytes: number;
+  readonly volumes: number;
 }
 
 /** Members of a conversation that are in memory at a time. */
@@ -265,6 +277,28 @@ export class HubListing {
         .map(([volume, bytes]) => ({ volume: Number(volume), bytes: Number(bytes) }))
         .sort((a, b) => b.volume - a.volume)
         .slice(page.offset, page.offset + page.length);
+    });
+  }
+
+  /** Counts of each day with an upload, the oldest first. */
+  days(): Promise<readonly DayCounts[]> {
+    return this.index.query(async (redis) => {
+      const counts = new Map(Object.entries(await redis.hgetall(daysKey())));
+      const days = new Set([...counts.keys()].map((field) => Number(field.split(':')[0])));
+      return [...days]
+        .sort((a, b) => a - b)
+        .map((day) => {
+          const of = (what: Exclude<keyof DayCounts, 'day'>): number =>
+            Number(counts.get(`${day}:${what}`) ?? 0);
+          return {
+            day,
+            owners: of('owners'),
+            buckets: of('buckets'),
+            objects: of('objects'),
+            bytes: of('bytes'),
+            volumes: of('volumes'),
+          };
+        });
     });
   }
 

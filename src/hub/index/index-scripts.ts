@@ -104,6 +104,11 @@ local function keep_version(most, owner, id, row)
   redis.call('ZREMRANGEBYRANK', key, 0, -most - 1)
 end
 
+-- Counts by the day (UTC) of an entry: days since 1970 and what is counted.
+local function count_day(order, what, by)
+  redis.call('HINCRBY', I .. 'd', string.format('%.0f:', math.floor(tonumber(order) / 86400e6)) .. what, by)
+end
+
 local function apply(most, op, order, owner, id, text)
   if op == 'takedown' then return take_down(order, text) end
   if op == 'price' then return set_price(order, owner, id, text) end
@@ -137,8 +142,11 @@ local function apply(most, op, order, owner, id, text)
     redis.call('HSET', I .. 'v:' .. owner, volume, string.format('%.0f', finish))
     redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', string.format('%.0f', e.size))
     redis.call('HINCRBY', I .. 'u:' .. owner, 'count', 1)
+    count_day(order, 'objects', 1)
+    count_day(order, 'bytes', string.format('%.0f', e.size))
+    if known_end == 0 then count_day(order, 'volumes', 1) end
   end
-  redis.call('ZADD', I .. 'a', 'NX', order, owner)
+  if redis.call('ZADD', I .. 'a', 'NX', order, owner) == 1 then count_day(order, 'owners', 1) end
   if old and tonumber(old_order) == tonumber(order) then return end
   if old and tonumber(old_order) > tonumber(order) then
     return keep_version(most, owner, id, order .. '|' .. text)
@@ -149,7 +157,7 @@ local function apply(most, op, order, owner, id, text)
   if not old then redis.call('HINCRBY', I .. 'total', 'objects', 1) end
   redis.call('HSET', I .. 'o:' .. owner, id, order .. '|' .. text)
   redis.call('ZADD', I .. 'ids:' .. owner, order, id)
-  redis.call('ZADD', I .. 'b:' .. owner, 'NX', order, e.kb)
+  if redis.call('ZADD', I .. 'b:' .. owner, 'NX', order, e.kb) == 1 then count_day(order, 'buckets', 1) end
   redis.call('ZADD', I .. 'bi:' .. owner .. ':' .. e.kb, order, id)
   redis.call('ZADD', I .. 'n:' .. id, order, owner)
   if e.kc then

@@ -27,6 +27,7 @@ import { createHash } from 'node:crypto';
  * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |
  * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` of what was stored and is not freed |
  * | `hub:i:f:<owner>` | set | always | payloads that are freed, `<volume>:<start>` |
+ * | `hub:i:d` | hash | always | counts by `<days since 1970>:<owners, buckets, objects, bytes or volumes>`: what came on that day (UTC) |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
  * | `hub:sweep` | string | 50 seconds | a process looks for files that are older than their owners want |
@@ -81,6 +82,7 @@ export const takedownsKey = (): string => `${INDEX_PREFIX}t`;
 export const takenDownKey = (): string => `${INDEX_PREFIX}td`;
 export const takedownActsKey = (): string => `${INDEX_PREFIX}ta`;
 export const usageKey = (owner: Part): string => `${INDEX_PREFIX}u:${owner}`;
+export const daysKey = (): string => `${INDEX_PREFIX}d`;
 export const recentKey = (): string => `${INDEX_PREFIX}recent`;
 export const compactionKey = (): string => 'hub:compaction';
 export const sweepKey = (): string => 'hub:sweep';
