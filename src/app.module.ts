@@ -46,6 +46,7 @@ import { OpsModule } from './platform/http/ops.module.js';
 import { LifecycleModule } from './platform/lifecycle/lifecycle.module.js';
 import { logging } from './platform/observability/logging.js';
 import { OpenApiModule } from './platform/openapi/openapi.module.js';
+import { QueueModule } from './platform/queue/queue.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
 import { hubParts, walletParts } from './role-modules.js';
 import { LanesModule } from './settlement/lanes/lanes.module.js';
@@ -60,7 +61,7 @@ export class AppModule {
     const { apiKeysFile } = config.access;
     const hasStats = isApi && config.hasPublicStats;
     const hasDoctor = isApi && config.doctor !== undefined;
-    const hasWebhooks = config.webhooks !== undefined && (isApi || config.hasRole('history'));
+    const hasWebhooks = config.deliversWebhooks || (isApi && config.webhooks !== undefined);
     const discovery = isApi ? [DiscoveryModule.forRoot(config)] : [];
     const facilitator = isApi ? given(FacilitatorModule.forRoot(config), discovery) : undefined;
     const hasOperators = apiKeysFile !== undefined && config.ops !== undefined;
@@ -86,14 +87,16 @@ export class AppModule {
         MetricsModule.forRoot(config),
         TracingModule.forRoot(config),
         ...(config.usesChains ? [ChainModule] : []),
-        ...(config.usesLedger ? [LedgerModule, HistoryModule.forRoot(config)] : []),
+        ...(config.usesLedger
+          ? [QueueModule.forRoot(config), LedgerModule, HistoryModule.forRoot(config)]
+          : []),
         ...discovery,
         ...(learnsListings(config) ? [LearningModule] : []),
         ...(hasWebhooks ? [given(WebhooksModule.forRoot(config), [ApiKeysModule])] : []),
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule.forRoot()] : []),
         ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
-        ...(isWorker ? [LanesModule] : []),
+        ...(isWorker ? [LanesModule.forRoot(config)] : []),
         ...(isApi ? [SellersModule.forRoot(config)] : []),
         ...(facilitator === undefined ? [] : [facilitator]),
         ...(hasStats ? [STATS] : []),

@@ -56,8 +56,8 @@ describe('webhooks in PostgreSQL', () => {
     await archive.open();
     epoch = await archive.epochNumber({ chainId: CHAIN_ID, epoch: 'first' });
     version = 0;
-    webhooks = new PostgresWebhooks(database.db, () => CLAIMED_AT);
-    deliveries = new PostgresDeliveries(database.db, () => CLAIMED_AT);
+    webhooks = new PostgresWebhooks(database.db, { now: () => CLAIMED_AT });
+    deliveries = new PostgresDeliveries(database.db, { now: () => CLAIMED_AT });
   });
   afterEach(() => database.db.destroy());
 

@@ -6,7 +6,7 @@ import { freePort, isPortFree } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { slotOf } from '../../src/platform/redis/hash-slot.js';
-import { connectReader } from '../../src/platform/redis/redis-connection.js';
+import { connectProducer, connectReader } from '../../src/platform/redis/redis-connection.js';
 import { eventually } from './http.js';
 
 const PASSWORD = 'of-the-nodes';
@@ -91,7 +91,7 @@ export class ClusterGroup {
 
   /** A connection to whoever has the slot of a hash tag. */
   client(tag: string): Redis {
-    return connectReader(new Secret(this.url), tag).on('error', () => undefined);
+    return connectReader(connectProducer(new Secret(this.url), tag)).on('error', () => undefined);
   }
 
   /** Resolves when the slot of a hash tag has had one living primary, and no other, for a while. */

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { systemClock } from '../../platform/concurrency/clock.js';
 import type { ArchivedRow } from '../archived-row.js';
 import type {
   ArchivedNote,
@@ -80,7 +81,7 @@ export class PostgresOperatorArchive implements OperatorArchive {
     before: string | undefined,
     most: number,
   ): Promise<readonly DeliveryReport[] | undefined> {
-    const store = new PostgresWebhooks(this.quick.db, () => Date.now());
+    const store = new PostgresWebhooks(this.quick.db, systemClock);
     return store.deliveries({ id: webhookId }, most, before);
   }
 

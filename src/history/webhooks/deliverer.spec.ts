@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Webhook as Receiver } from 'standardwebhooks';
 import type { Address } from 'viem';
+import { withKey } from '../../../test/builders/history/webhook-key.js';
 import { MemoryDeliveries } from '../../../test/twins/history/webhooks/memory-deliveries.js';
-import { Secret } from '../../platform/config/secret.js';
 import {
   type FetchAnswer,
   FetchError,
@@ -41,20 +41,17 @@ describe('deliveries to a webhook', () => {
   let told: string[];
   let payees: Set<Address>;
   let isOperator: boolean;
-  const secrets = new WebhookSecrets(new Secret('k'.repeat(32)));
+  const secrets = new WebhookSecrets(withKey('k'));
 
   const deliverer = (holder = 'one') =>
-    new Deliverer({
+    new Deliverer(
       store,
       secrets,
-      holder,
-      now: () => now,
-      random: () => 0,
-      payees: {
+      {
         payeesOfOwner: (owner) => (owner === 'shop' ? payees : new Set()),
         isOperator: (owner) => owner === 'shop' && isOperator,
       },
-      fetcher: {
+      {
         fetch: async (request) => {
           sent.push(request);
           const answer = await conduct(numberOf(request));
@@ -68,19 +65,26 @@ describe('deliveries to a webhook', () => {
           };
         },
       },
-      observer: {
+      {
         attempted: (outcome) => told.push(outcome),
         disabled: ({ id }, reason) => told.push(`${id} disabled: ${reason}`),
         troubled: () => undefined,
         recovered: () => undefined,
       },
-    });
+      { processId: holder },
+      { now: () => now },
+    );
   const numberOf = ({ body }: FetchRequest): number =>
     (JSON.parse(body ?? '') as { readonly n: number }).n;
   const order = () => sent.map(numberOf);
   const outcome = (index = 0) => store.kept[index]?.outcome;
 
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
   beforeEach(() => {
+    jest.spyOn(Math, 'random').mockReturnValue(0);
     now = Date.now();
     store = new MemoryDeliveries(WEBHOOK, () => now);
     [sent, told, payees] = [[], [], new Set([PAYEE])];

@@ -1,13 +1,17 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { settleAll } from '../../platform/concurrency/settle-all.js';
 import { type FetchAnswer, FetchError, type SafeFetch } from '../../platform/fetch/safe-fetch.js';
-import type { PayeeAccess } from '../../platform/http/payee-access.js';
+import { PayeeAccess } from '../../platform/http/payee-access.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { pauseAfter } from './backoff.js';
-import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
+import { DELIVERY_STORE, type DeliveryOutcome, type DeliveryStore } from './delivery-store.js';
 import { challengeIn } from './event-body.js';
 import { LANE_EVENTS } from './lane-levels.js';
-import type { WebhookSecrets } from './signature.js';
+import { WebhookSecrets } from './signature.js';
 import { type Answered, CHALLENGE_EVENT, type Delivery, type Webhook } from './webhook.js';
-import type { WebhookObserver } from './webhook-observer.js';
+import { WebhookFetch } from './webhook-fetch.js';
+import { LOGGED_WEBHOOKS, type WebhookObserver } from './webhook-observer.js';
 
 /** Of one attempt, to the last byte of the answer that is read. */
 const ATTEMPT_MS = 10_000;
@@ -21,26 +25,24 @@ const ROUND_MS = 20_000;
 const ANSWER_CHARACTERS = 256;
 const GONE = 410;
 
-interface DelivererParts {
-  readonly store: DeliveryStore;
-  readonly secrets: WebhookSecrets;
-  readonly payees: PayeeAccess;
-  readonly fetcher: Pick<SafeFetch, 'fetch'>;
-  readonly observer: WebhookObserver;
-  readonly holder: string;
-  readonly now: () => number;
-  readonly random: () => number;
-}
-
 /**
  * Tells an endpoint what it is to be told: of each settlement one event after the other, of several
  * settlements at once. An attempt whose outcome is not noted is made again, with the same id.
  */
+@Injectable()
 export class Deliverer {
   #isStopping = false;
   #rounds = 0;
 
-  constructor(private readonly parts: DelivererParts) {}
+  constructor(
+    @Inject(DELIVERY_STORE) private readonly store: DeliveryStore,
+    private readonly secrets: WebhookSecrets,
+    @Inject(PayeeAccess) private readonly payees: PayeeAccess,
+    @Inject(WebhookFetch) private readonly fetcher: Pick<SafeFetch, 'fetch'>,
+    @Inject(LOGGED_WEBHOOKS) private readonly observer: WebhookObserver,
+    @Inject(ProcessRegistry) private readonly processes: Pick<ProcessRegistry, 'processId'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+  ) {}
 
   /** What is under way is finished, and nothing new is begun. */
   stop(): void {
@@ -54,11 +56,11 @@ export class Deliverer {
    * @throws ArchiveError
    */
   async round(endpointId: string): Promise<number | undefined> {
-    const { store, now } = this.parts;
+    const { store, clock } = this;
     // Two jobs may bring one process to the same endpoint: each round is a holder of its own.
     this.#rounds += 1;
-    const holder = `${this.parts.holder}.${this.#rounds}`;
-    const until = now() + ROUND_MS;
+    const holder = `${this.processes.processId}.${this.#rounds}`;
+    const until = clock.now() + ROUND_MS;
     try {
       do {
         // Asked for each time: it may be disabled by now, or have another URL.
@@ -67,7 +69,7 @@ export class Deliverer {
         const heads = await store.heads(webhook, AT_ONCE);
         if (heads.length === 0) break;
         await settleAll(heads.map((delivery) => this.#deliver(webhook, delivery)));
-      } while (now() < until && !this.#isStopping);
+      } while (clock.now() < until && !this.#isStopping);
       return await store.nextInMs(endpointId);
     } finally {
       await store.release(endpointId, holder);
@@ -75,7 +77,7 @@ export class Deliverer {
   }
 
   async #deliver(webhook: Webhook, delivery: Delivery): Promise<void> {
-    const { store, payees, observer } = this.parts;
+    const { store, payees, observer } = this;
     // As the keys are now: what a key may not see any more is not told to its owner.
     const problem = refusalOf(webhook.owner, delivery, payees);
     if (problem !== undefined) {
@@ -96,8 +98,8 @@ export class Deliverer {
   }
 
   async #attempt(webhook: Webhook, { eventId, type, body }: Delivery): Promise<Answered> {
-    const { secrets, fetcher, now } = this.parts;
-    const seconds = Math.floor(now() / 1000);
+    const { secrets, fetcher, clock } = this;
+    const seconds = Math.floor(clock.now() / 1000);
     const headers = secrets.headersOf(webhook.id, webhook.secretNames, { eventId, body, seconds });
     const request = { url: webhook.url, method: 'POST', headers, body } as const;
     try {
@@ -114,7 +116,7 @@ export class Deliverer {
 
   #judge(answered: Answered, attempts: number): DeliveryOutcome {
     if (answered.problem === undefined) return { ...answered, state: 'delivered' };
-    const pauseMs = pauseAfter(attempts, this.parts.random());
+    const pauseMs = pauseAfter(attempts, Math.random());
     return pauseMs === undefined
       ? { ...answered, state: 'failed' }
       : { ...answered, state: 'waiting', pauseMs };

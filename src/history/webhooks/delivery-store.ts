@@ -8,6 +8,8 @@ export type DeliveryOutcome = Answered & {
   readonly challengedUrl?: string;
 };
 
+export const DELIVERY_STORE = Symbol('DELIVERY_STORE');
+
 /**
  * What is to be delivered, and what became of it. The truth about deliveries: jobs only bring a process to
  * them.

@@ -21,6 +21,8 @@ export interface LaneChange {
   readonly body: string | undefined;
 }
 
+export const LANE_LEVELS = Symbol('LANE_LEVELS');
+
 /**
  * Which lanes are known to be low.
  *

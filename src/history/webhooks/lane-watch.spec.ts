@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { AppConfig } from '../../platform/config/app-config.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import {
   LANE_SILENT_MS,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
 import { ArchiveError } from '../archive.js';
+import { HistoryTables, type HistoryTablesOptions } from '../history-tables.js';
 import type { LaneChange, LaneLevels } from './lane-levels.js';
 import { LaneWatch } from './lane-watch.js';
 
@@ -54,14 +56,15 @@ describe('the watch over lanes', () => {
     low: ({ lane }: { readonly lane: string }) => told.push(`low ${lane}`),
     failed: (error: unknown) => told.push(String(error)),
   });
-  const watched = () =>
-    new LaneWatch({
+  const watched = (mark = MARK) =>
+    new LaneWatch(
+      { all: () => lanes() },
       levels,
-      mark: MARK,
-      now: () => AT,
-      observer: observed(),
-      lanes: { all: () => lanes() },
-    });
+      observed(),
+      { webhooks: { laneLowSettlements: mark } } as AppConfig,
+      { now: () => AT },
+      new HistoryTables({} as HistoryTablesOptions),
+    );
   async function look(...statuses: readonly PublishedStatus[]): Promise<number> {
     lanes = () => Promise.resolve(statuses);
     await watch.round();
@@ -150,13 +153,8 @@ describe('the watch over lanes', () => {
   });
 
   it('of which nothing is wanted is quiet', async () => {
-    const quiet = new LaneWatch({
-      levels,
-      mark: 0,
-      now: () => AT,
-      observer: observed(),
-      lanes: { all: () => Promise.resolve([aStatus(0)]) },
-    });
+    const quiet = watched(0);
+    lanes = () => Promise.resolve([aStatus(0)]);
     await quiet.round();
     expect([levels.bodies, told]).toEqual([[], []]);
   });

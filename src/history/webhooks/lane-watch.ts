@@ -1,28 +1,27 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Address } from 'viem';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import {
   LANE_SILENT_MS,
   type LaneQueries,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
+import { HistoryTables } from '../history-tables.js';
 import { laneLowBody } from './event-body.js';
-import { isLow, type LaneChange, type LaneLevels, type LaneMoney } from './lane-levels.js';
-
-interface LaneWatchOptions {
-  readonly lanes: Pick<LaneQueries, 'all'>;
-  readonly levels: LaneLevels;
-  /** Settlements; a lane whose gas money pays for fewer is low. */
-  readonly mark: number;
-  readonly now: () => number;
-  readonly observer: LaneWatchObserver;
-}
-
-export interface LaneWatchObserver {
-  low(money: LaneMoney): void;
-  /** Told once of an outage. */
-  failed(error: unknown): void;
-}
+import {
+  isLow,
+  LANE_LEVELS,
+  type LaneChange,
+  type LaneLevels,
+  type LaneMoney,
+} from './lane-levels.js';
+import { LaneWatchLog } from './webhook-log.js';
+import type { LaneWatchObserver } from './webhook-observer.js';
 
 const LOOK_MS = 5000;
 
@@ -30,23 +29,34 @@ const LOOK_MS = 5000;
  * Finds lanes whose gas money runs low, and has operators told of it. What is low is looked at, and not what
  * has changed: whoever dies leaves to the next one all that it has not kept.
  */
-export class LaneWatch {
+@Injectable()
+export class LaneWatch implements OnModuleInit {
   readonly #rounds = new Rounds(() => this.round());
   #isFailing = false;
 
-  constructor(private readonly options: LaneWatchOptions) {}
+  constructor(
+    @Inject(LANE_QUERIES) private readonly lanes: Pick<LaneQueries, 'all'>,
+    @Inject(LANE_LEVELS) private readonly levels: LaneLevels,
+    @Inject(LaneWatchLog) private readonly observer: LaneWatchObserver,
+    private readonly config: AppConfig,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    private readonly tables: HistoryTables,
+  ) {}
 
-  start(): void {
-    this.#rounds.start();
+  onModuleInit(): void {
+    this.tables.whenThere(() => {
+      this.#rounds.start();
+    });
   }
 
+  @AtShutdown('background', 'lane watch')
   stop(): Promise<void> {
     return this.#rounds.stop();
   }
 
   /** Never fails. @returns how long to pause. */
   async round(): Promise<number> {
-    const { levels, observer } = this.options;
+    const { levels, observer } = this;
     try {
       let fallen: readonly LaneMoney[] = [];
       await levels.change(async (known) => {
@@ -67,8 +77,9 @@ export class LaneWatch {
   async #changed(
     known: ReadonlyMap<string, boolean>,
   ): Promise<readonly { readonly money: LaneMoney; readonly change: LaneChange }[]> {
-    const { lanes, mark, now } = this.options;
-    const at = new Date(now());
+    const { lanes, clock } = this;
+    const mark = this.config.webhooks?.laneLowSettlements ?? 0;
+    const at = new Date(clock.now());
     return (await lanes.all()).filter(saysItsMoney).flatMap((status) => {
       const { lane, chainId, settlementsLeft, balanceWei } = status;
       const signer = status.signer as Address;

@@ -1,6 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { hexOf } from '../postgres/bytea.js';
 import { asked } from '../postgres/database.js';
+import { InjectTables } from '../postgres/database.module.js';
 import type { Tables } from '../postgres/tables.js';
 import type { DeliveryOutcome, DeliveryStore } from './delivery-store.js';
 import { disabledBody } from './event-body.js';
@@ -16,10 +19,11 @@ const KEPT_DAYS = 30;
 const FORGOTTEN_AT_ONCE = 5000;
 
 /** {@link DeliveryStore} in PostgreSQL, whose clock decides what is due. */
+@Injectable()
 export class PostgresDeliveries implements DeliveryStore {
   constructor(
-    private readonly db: Kysely<Tables>,
-    private readonly now: () => number,
+    @InjectTables('background') private readonly db: Kysely<Tables>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   due(most: number): Promise<readonly string[]> {
@@ -176,7 +180,7 @@ export class PostgresDeliveries implements DeliveryStore {
             type: 'webhook.disabled',
             line,
             pay_to: null,
-            body: disabledBody(id, disabled.url, reason, new Date(this.now())),
+            body: disabledBody(id, disabled.url, reason, new Date(this.clock.now())),
           })
           .returning('sequence')
           .executeTakeFirstOrThrow();

@@ -1,13 +1,16 @@
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { asked } from '../postgres/database.js';
+import { InjectTables } from '../postgres/database.module.js';
 import type { Tables } from '../postgres/tables.js';
 import { addDeliveries } from './event-writer.js';
 import type { LaneChange, LaneLevels } from './lane-levels.js';
 import { newEventId } from './rows.js';
 
 /** {@link LaneLevels} in PostgreSQL, where whoever decides has a lock until it is kept, or the connection is lost. */
+@Injectable()
 export class PostgresLaneLevels implements LaneLevels {
-  constructor(private readonly db: Kysely<Tables>) {}
+  constructor(@InjectTables('background') private readonly db: Kysely<Tables>) {}
 
   change(
     decide: (isLow: ReadonlyMap<string, boolean>) => Promise<readonly LaneChange[]>,

@@ -1,6 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { bytesOf } from '../postgres/bytea.js';
 import { asked } from '../postgres/database.js';
+import { InjectTables } from '../postgres/database.module.js';
 import type { Tables } from '../postgres/tables.js';
 import { challengeBody, testBody } from './event-body.js';
 import { addDeliveries } from './event-writer.js';
@@ -21,10 +24,11 @@ import {
 } from './webhook-store.js';
 
 /** {@link WebhookStore} in PostgreSQL. */
+@Injectable()
 export class PostgresWebhooks implements WebhookStore {
   constructor(
-    private readonly db: Kysely<Tables>,
-    private readonly now: () => number,
+    @InjectTables('background') private readonly db: Kysely<Tables>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   create(owner: string, fields: WebhookFields): Promise<Webhook | 'too_many'> {
@@ -275,7 +279,7 @@ export class PostgresWebhooks implements WebhookStore {
   }
 
   #date(): Date {
-    return new Date(this.now());
+    return new Date(this.clock.now());
   }
 
   #of(owner: string) {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { Secret } from '../../platform/config/secret.js';
+import { withKey } from '../../../test/builders/history/webhook-key.js';
 import { WebhookSecrets } from './signature.js';
 
-const secrets = new WebhookSecrets(new Secret('k'.repeat(32)));
+const secrets = new WebhookSecrets(withKey('k'));
 const body = '{"type":"settlement.included","data":{"text":"Grüße"}}';
 const now = () => Math.floor(Date.now() / 1000);
 const headersOf = (names: readonly string[], seconds = now()) =>
@@ -38,7 +38,7 @@ describe('a signed event', () => {
     const text = secrets.textOf('we_one', 'first');
     expect(text).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(secrets.textOf('we_one', 'first')).toBe(text);
-    const others = new WebhookSecrets(new Secret('l'.repeat(32)));
+    const others = new WebhookSecrets(withKey('l'));
     expect(
       new Set([
         text,

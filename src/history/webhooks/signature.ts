@@ -1,12 +1,20 @@
 import { createHmac } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/app-config.js';
 import type { Secret } from '../../platform/config/secret.js';
 
 /** As Standard Webhooks names them. */
 const PREFIX = 'whsec_';
 
 /** The secrets of endpoints. None is stored: each is made from its name by the key of the service. */
+@Injectable()
 export class WebhookSecrets {
-  constructor(private readonly key: Secret<string>) {}
+  readonly #key: Secret<string>;
+
+  constructor({ webhooks }: AppConfig) {
+    if (webhooks === undefined) throw new TypeError('no key for webhooks');
+    this.#key = webhooks.key;
+  }
 
   /** As its owner is given it, once. */
   textOf(endpointId: string, name: string): string {
@@ -37,7 +45,7 @@ export class WebhookSecrets {
   }
 
   #bytesOf(endpointId: string, name: string): Buffer {
-    const mac = createHmac('sha256', this.key.reveal());
+    const mac = createHmac('sha256', this.#key.reveal());
     return mac.update(JSON.stringify(['webhook secret', endpointId, name])).digest();
   }
 }

@@ -1,5 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { asked } from '../postgres/database.js';
+import { InjectTables } from '../postgres/database.module.js';
 import type { Tables } from '../postgres/tables.js';
 
 /** What waits to be told, over all endpoints that are enabled and have answered the challenge. */
@@ -12,8 +14,9 @@ export interface WebhookBacklog {
   readonly disabledEndpoints: number;
 }
 
+@Injectable()
 export class WebhookHealth {
-  constructor(private readonly db: Kysely<Tables>) {}
+  constructor(@InjectTables('background') private readonly db: Kysely<Tables>) {}
 
   /** @throws ArchiveError */
   async backlog(): Promise<WebhookBacklog> {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { PinoLogger } from 'nestjs-pino';
 import { ArchiveError } from '../archive.js';
-import { laneWatchLog, webhookLog } from './webhook-log.js';
+import { LaneWatchLog, webhookLog } from './webhook-log.js';
 
 describe('webhooks in the log', () => {
   let lines: string[];
@@ -16,7 +17,7 @@ describe('webhooks in the log', () => {
   });
 
   it('tell of a lane that runs low, with its name', () => {
-    const log = laneWatchLog(logger as unknown as Parameters<typeof laneWatchLog>[0]);
+    const log = new LaneWatchLog(logger as unknown as PinoLogger);
     const money = { chainId: 56, signer: '0xd4', settlementsLeft: 12, balanceWei: '7' } as const;
     log.low({ lane: '56:0xd4', ...money });
     log.failed(new ArchiveError('schema_outdated', undefined));

@@ -1,7 +1,8 @@
-import type { PinoLogger } from 'nestjs-pino';
+import { Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import { ArchiveError } from '../archive.js';
-import type { LaneWatchObserver } from './lane-watch.js';
-import type { WebhookObserver } from './webhook-observer.js';
+import type { LaneMoney } from './lane-levels.js';
+import type { LaneWatchObserver, WebhookObserver } from './webhook-observer.js';
 
 /** Deliveries in the log: no line for each, and one for an outage. URLs and answers are not there. */
 export function webhookLog(logger: PinoLogger): WebhookObserver {
@@ -31,14 +32,16 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
 }
 
 /** Lanes that run low in the log, also where nobody has a webhook for them. */
-export function laneWatchLog(logger: PinoLogger): LaneWatchObserver {
-  return {
-    low: ({ lane, settlementsLeft }) => {
-      logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane is low on gas');
-    },
-    failed: (error) => {
-      const trouble = error instanceof ArchiveError ? error.trouble : undefined;
-      logger.error({ trouble, err: error }, 'cannot queue the low-gas webhook of a lane');
-    },
-  };
+@Injectable()
+export class LaneWatchLog implements LaneWatchObserver {
+  constructor(private readonly logger: PinoLogger) {}
+
+  low({ lane, settlementsLeft }: LaneMoney): void {
+    this.logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane is low on gas');
+  }
+
+  failed(error: unknown): void {
+    const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+    this.logger.error({ trouble, err: error }, 'cannot queue the low-gas webhook of a lane');
+  }
 }

@@ -1,3 +1,4 @@
+import type { LaneMoney } from './lane-levels.js';
 import type { DisabledReason, Webhook } from './webhook.js';
 
 /**
@@ -16,4 +17,14 @@ export interface WebhookObserver {
   recovered(): void;
 }
 
+/** Told of lanes that run low. */
+export interface LaneWatchObserver {
+  low(money: LaneMoney): void;
+  /** Told once of an outage. */
+  failed(error: unknown): void;
+}
+
+/** It counts. */
 export const WebhookObserver = Symbol('WebhookObserver');
+/** It logs, and tells the one that counts. */
+export const LOGGED_WEBHOOKS = Symbol('LOGGED_WEBHOOKS');

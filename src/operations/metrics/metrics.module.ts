@@ -46,14 +46,13 @@ export class MetricsModule {
     const reconciles = reconcilesDaily(config);
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
-    const tellsWebhooks = config.hasRole('history') && config.webhooks !== undefined;
     const learns = learnsListings(config);
     const samplers = [
       RedisMetrics,
       ...(settles ? [DeploymentMetrics] : []),
       ...(hasHub ? [HubMetrics] : []),
       ...(hasHistory ? [HistoryGauges] : []),
-      ...(tellsWebhooks ? [WebhookGauges] : []),
+      ...(config.deliversWebhooks ? [WebhookGauges] : []),
       ...(learns ? [CatalogueGauges] : []),
       ...(reconciles ? [ReconciliationGauges] : []),
       ...(wallet === undefined ? [] : [WalletGauges]),
@@ -71,7 +70,9 @@ export class MetricsModule {
         ...(settles ? settlingProviders(config) : []),
         ...(hasHub ? [HubMetrics] : []),
         ...(hasHistory ? [HistoryGauges, observer(HistoryObserver, historyMetrics)] : []),
-        ...(tellsWebhooks ? [WebhookGauges, observer(WebhookObserver, webhookMetrics)] : []),
+        ...(config.deliversWebhooks
+          ? [WebhookGauges, observer(WebhookObserver, webhookMetrics)]
+          : []),
         ...(learns ? [CatalogueGauges] : []),
         ...(reconciles ? [ReconciliationGauges] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
@@ -87,7 +88,7 @@ export class MetricsModule {
         ...(usesChains ? [RpcObserver] : []),
         ...(settles ? [PaymentObserver, LaneObserver] : []),
         ...(hasHistory ? [HistoryObserver] : []),
-        ...(tellsWebhooks ? [WebhookObserver] : []),
+        ...(config.deliversWebhooks ? [WebhookObserver] : []),
         ...(wallet === undefined ? [] : [WalletObserver]),
       ],
     };

@@ -252,6 +252,10 @@ export class AppConfig {
     return this.history?.webhooks;
   }
 
+  get deliversWebhooks(): boolean {
+    return this.webhooks !== undefined && this.hasRole('history');
+  }
+
   /** Whether this process has a part in settling payments. */
   get settles(): boolean {
     return SETTLING_ROLES.some((role) => this.roles.has(role));

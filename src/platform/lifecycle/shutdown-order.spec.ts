@@ -98,7 +98,6 @@ describe('the order of a shutdown', () => {
 const STOPPED_BY: Readonly<Record<string, string>> = {
   'facilitator/assets/asset-directory': 'AssetsModule',
   'history/history-tables': 'HistoryModule',
-  'history/webhooks/lane-watch': 'WebhooksModule',
   'operations/access/api-key-store': 'ApiKeysModule',
   'platform/chain/head-watcher': 'ChainWorker',
   'platform/concurrency/rounds': 'the part that makes the rounds',
@@ -106,7 +105,6 @@ const STOPPED_BY: Readonly<Record<string, string>> = {
   'settlement/lanes/lane-holder': 'Lanes',
   'settlement/lanes/lane-reporter': 'Lanes',
   'settlement/lanes/lanes': 'LaneShutdown',
-  'settlement/queue/settlement-worker': 'ChainWorker',
   'wallet/budget/reconciler': 'WalletModule',
   'wallet/hub/link-ending': 'WalletModule',
   'wallet/provider/local/local-provider': 'WalletModule',

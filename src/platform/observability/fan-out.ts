@@ -1,5 +1,5 @@
 /** An object of nothing but methods that are told things and return nothing. */
-type Observer<T> = { readonly [K in keyof T]: (...facts: never[]) => void };
+export type Observer<T> = { readonly [K in keyof T]: (...facts: never[]) => void };
 
 /**
  * One observer that passes on what it is told to each of several, in their order. One that throws

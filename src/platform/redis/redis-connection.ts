@@ -79,20 +79,19 @@ export function connectProducer(url: Secret<string>, tag = DEPLOYMENT_TAG): Redi
     enableOfflineQueue: false,
     lazyConnect: true,
     retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
-    // A job has an id of its own, and is added once. A queue whose first question is lost never works again.
+    // Its steps may be done twice: a job has an id. BullMQ would wait for ever for one that is lost.
     maxRetriesPerRequest: null,
     autoResendUnfulfilledCommands: true,
   });
 }
 
-/** For a reader of a queue: waits for jobs, and for Redis, as long as it takes. */
-export function connectReader(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis {
-  return connectionTo(url, tag, {
+/** For a reader of a queue, from what adds to it: waits for jobs, and for Redis, as long as it takes. */
+export function connectReader(producer: Redis): Redis {
+  return producer.duplicate({
+    enableOfflineQueue: true,
+    lazyConnect: false,
     socketTimeout: SILENT_READER_MAX_MS,
-    maxRetriesPerRequest: null,
-    retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
-    // BullMQ makes its steps so that they may be done twice, and would wait for ever for one that is lost.
-    autoResendUnfulfilledCommands: true,
+    reconnectOnError: leavingFor(),
   });
 }
 

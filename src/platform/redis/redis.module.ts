@@ -2,85 +2,26 @@ import { Global, Inject, Module, type OnModuleDestroy, type Provider } from '@ne
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { StartError } from '../../protocol/errors.js';
-import { delay } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
 import type { Secret } from '../config/secret.js';
 import { ledgerTag } from './hash-slot.js';
 import { LedgerConnections, type SharedRedis } from './ledger-connections.js';
-import {
-  connectLedger,
-  connectProducer,
-  connectShared,
-  connectSubscriber,
-  isCluster,
-} from './redis-connection.js';
-import { readUnsafe, RedisWatch, setUpOf, type UnsafeSetUp, unusableRedis } from './redis-watch.js';
-import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
+import { opened } from './opening.js';
+import { QueueConnections } from './queue-connections.js';
+import { connectLedger, connectShared, connectSubscriber, isCluster } from './redis-connection.js';
+import { readUnsafe, RedisWatch, setUpOf, type UnsafeSetUp } from './redis-watch.js';
+import { whileStarting } from './while-starting.js';
 
 /** Of the ledger's Redis, commands on one key that belongs to no chain; those of a chain: {@link LedgerConnections}. */
 export const LEDGER_REDIS = Symbol('LEDGER_REDIS');
 /** Commands of the hub, and of the wallet: the ledger's own connection where they share its Redis. */
 export const HUB_REDIS = Symbol('HUB_REDIS');
 export const WALLET_REDIS = Symbol('WALLET_REDIS');
-/** Adds jobs to the queues of settlements, {@link LedgerConnections}: the ledger's own in a process that settles nothing. It may be away. */
-export const QUEUE_REDIS = Symbol('QUEUE_REDIS');
 /** Subscriptions. */
 export const SUBSCRIBER_REDIS = Symbol('SUBSCRIBER_REDIS');
 
 const DURABILITY_UNKNOWN =
   'Redis does not tell whether it writes to disk before it answers; see docs/runbook.md, "Redis loss"';
-
-/** Begins to connect, and goes on until it is told to disconnect. */
-function connecting<T extends SharedRedis>(redis: T, setting: string, logger: PinoLogger): T {
-  let isLogged = false;
-  redis.on('error', (error: Error) => {
-    // One line for an outage, not one for each attempt to reconnect.
-    if (!isLogged) logger.warn({ setting, reason: error.message }, 'Redis is unreachable');
-    isLogged = true;
-  });
-  redis.on('ready', () => {
-    if (isLogged) logger.info({ setting }, 'Redis is reachable again');
-    isLogged = false;
-  });
-  redis.connect().catch(() => undefined);
-  return redis;
-}
-
-/**
- * A process needs Redis to start. Afterwards it may come and go.
- *
- * @throws Error when Redis does not answer in time.
- */
-async function opened<T extends SharedRedis>(
-  redis: T,
-  url: Secret<string>,
-  logger: PinoLogger,
-  setting = 'REDIS_URL',
-): Promise<T> {
-  let lastError: unknown;
-  redis.on('error', (error: Error) => {
-    lastError = error;
-  });
-  connecting(redis, setting, logger);
-  const deadline = Date.now() + BOOT_PATIENCE_MS;
-  while (redis.status !== 'ready') {
-    if (Date.now() > deadline) {
-      redis.disconnect();
-      const reason = lastError instanceof Error ? lastError.message : 'no answer';
-      throw new StartError(`${setting}: Redis did not become reachable in 15 s (${reason})`);
-    }
-    await delay(50);
-  }
-  // Of a Cluster, whoever has the slot was asked for, and that is a primary.
-  const problem = isCluster(url)
-    ? undefined
-    : await whileStarting(setting, () => unusableRedis(redis));
-  if (problem !== undefined) {
-    redis.disconnect();
-    throw new StartError(`${setting}: ${problem}`);
-  }
-  return redis;
-}
 
 /**
  * A ledger that is lost or evicted breaks what the service promises; of a wallet, tokens that were ended would be good again
@@ -116,20 +57,6 @@ async function openedForEach(
   const tags = ledgerChainIds.map(ledgerTag);
   const own = tags.map(async (tag) => [tag, await open(tag)] as const);
   return new LedgerConnections(shared, new Map(await Promise.all(own)));
-}
-
-/** Connections to a Redis of the queues alone, which may be away at the start as later. */
-function queueConnections(
-  url: Secret<string>,
-  chainIds: readonly number[],
-  logger: PinoLogger,
-): LedgerConnections {
-  const open = (tag?: string): Redis =>
-    connecting(connectProducer(url, tag), 'QUEUE_REDIS_URL', logger);
-  if (!isCluster(url)) return new LedgerConnections(open());
-  // Queues have keys of chains alone: nothing connects to the nodes of other slots.
-  const tags = chainIds.map(ledgerTag);
-  return new LedgerConnections(connectShared(url), new Map(tags.map((tag) => [tag, open(tag)])));
 }
 
 function watched(ledger: LedgerConnections, logger: PinoLogger): RedisWatch {
@@ -204,25 +131,7 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
       useFactory: ({ redis }: AppConfig, logger: PinoLogger) =>
         opened(connectSubscriber(redis.ledger), redis.ledger, logger),
     },
-    {
-      provide: QUEUE_REDIS,
-      inject: [AppConfig, LedgerConnections, PinoLogger],
-      useFactory: async (
-        config: AppConfig,
-        ledger: LedgerConnections,
-        logger: PinoLogger,
-      ): Promise<LedgerConnections> => {
-        const { redis, settles, ledgerChainIds } = config;
-        if (!settles) return ledger;
-        if (redis.queue.reveal() !== redis.ledger.reveal()) {
-          return queueConnections(redis.queue, ledgerChainIds, logger);
-        }
-        const open = (tag?: string): Promise<Redis> =>
-          opened(connectProducer(redis.ledger, tag), redis.ledger, logger);
-        const shared = isCluster(redis.ledger) ? ledger.shared : await open();
-        return openedForEach(redis.ledger, shared, config, open);
-      },
-    },
+    QueueConnections,
     ownOrLedgers(HUB_REDIS, 'hub', 'HUB_REDIS_URL'),
     ownOrLedgers(WALLET_REDIS, 'wallet', 'WALLET_REDIS_URL'),
     {
@@ -234,7 +143,7 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
   exports: [
     LEDGER_REDIS,
     LedgerConnections,
-    QUEUE_REDIS,
+    QueueConnections,
     HUB_REDIS,
     WALLET_REDIS,
     SUBSCRIBER_REDIS,
@@ -244,15 +153,14 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
 export class RedisModule implements OnModuleDestroy {
   constructor(
     private readonly ledger: LedgerConnections,
-    @Inject(QUEUE_REDIS) private readonly queue: LedgerConnections,
     @Inject(HUB_REDIS) private readonly hub: SharedRedis,
     @Inject(WALLET_REDIS) private readonly wallet: SharedRedis,
     @Inject(SUBSCRIBER_REDIS) private readonly subscriber: Redis,
   ) {}
 
   onModuleDestroy(): void {
-    const { ledger, queue, hub, wallet, subscriber } = this;
-    for (const redis of new Set([...ledger.all, ...queue.all, hub, wallet, subscriber])) {
+    const { ledger, hub, wallet, subscriber } = this;
+    for (const redis of new Set([...ledger.all, hub, wallet, subscriber])) {
       redis.disconnect();
     }
   }

@@ -1,24 +1,18 @@
 import type { Address } from 'viem';
 import type { LaneEndings, LaneQueue } from '../ledger/lane-store.js';
+import type { SettlementConsumer } from '../queue/settlement.processor.js';
 import type { ParkedFollower } from './following/parked-follower.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneRunner } from './lane-runner.js';
 import type { LaneHeads } from './ports.js';
 import { type LaneSlot, slotFor } from './state/lane-slot.js';
 
-/** The job consumer of a chain. */
-interface JobConsumer {
-  start(): void;
-  stop(): Promise<void>;
-  finished(ids: readonly string[]): void;
-}
-
 interface ChainWorkerOptions {
   readonly chainId: number;
   readonly queue: LaneQueue;
   readonly endings: LaneEndings;
   readonly heads: LaneHeads & { start(): void; stop(): Promise<void> };
-  readonly jobs: JobConsumer;
+  readonly jobs: Pick<SettlementConsumer, 'start' | 'pause' | 'stop' | 'finished'>;
   readonly parked: ParkedFollower;
   readonly observer: LaneObserver;
   /** Lanes that this process has the keys of. */
@@ -98,8 +92,13 @@ export class ChainWorker {
     );
     if (shouldConsume === this.#isConsuming) return;
     this.#isConsuming = shouldConsume;
-    if (shouldConsume) this.options.jobs.start();
-    else await this.options.jobs.stop();
+    const { jobs, observer, chainId } = this.options;
+    if (!shouldConsume) await jobs.pause();
+    else {
+      jobs.start((error) => {
+        observer.failed(`${chainId}`, 'queue', error);
+      });
+    }
   }
 
   // ---------------------------------------------------------------- every second

@@ -78,6 +78,7 @@ describe('LaneHolder', () => {
       heads: { start: () => undefined, stop: () => Promise.resolve() } as never,
       jobs: {
         start: () => consuming.push('start'),
+        pause: () => Promise.resolve(void consuming.push('pause')),
         stop: () => Promise.resolve(void consuming.push('stop')),
         finished: () => undefined,
       },

@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -6,9 +6,7 @@ import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { provide } from '../../platform/nest/provide.js';
 import { fanOut } from '../../platform/observability/fan-out.js';
-import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
-import { connectReader } from '../../platform/redis/redis-connection.js';
 import type { LaneLedger } from '../ledger/lane-store.js';
 import {
   LANE_ATTEMPTS,
@@ -22,7 +20,7 @@ import { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import { LaneStatuses } from '../ledger/queries/lane-statuses.js';
 import type { RefillStore } from '../ledger/refill-store.js';
-import { JobObserver } from '../queue/job-observer.js';
+import { SettlementConsumers, settlementProcessorsFor } from '../queue/settlement.processor.js';
 import { laneLog } from './lane-log.js';
 import { LaneObserver } from './lane-observer.js';
 import { LaneShutdown } from './lane-shutdown.js';
@@ -46,15 +44,23 @@ import { Lanes } from './lanes.js';
         subscriber: SUBSCRIBER_REDIS,
         logger: PinoLogger,
         observer: LaneObserver,
-        jobObserver: JobObserver,
+        consumers: SettlementConsumers,
       },
       startedLanes,
     ),
     LaneShutdown,
+    SettlementConsumers,
   ],
   exports: [Lanes],
 })
-export class LanesModule {}
+export class LanesModule {
+  static forRoot({ networks }: AppConfig): DynamicModule {
+    return {
+      module: LanesModule,
+      providers: networks.flatMap(({ chainId }) => [...settlementProcessorsFor(chainId)]),
+    };
+  }
+}
 
 interface Injected extends LaneLedger {
   readonly config: AppConfig;
@@ -66,7 +72,7 @@ interface Injected extends LaneLedger {
   readonly subscriber: Redis;
   readonly logger: PinoLogger;
   readonly observer: LaneObserver;
-  readonly jobObserver: JobObserver;
+  readonly consumers: SettlementConsumers;
 }
 
 async function startedLanes({
@@ -83,8 +89,6 @@ async function startedLanes({
     ...shared,
     ledger: { leases, queue, attempts, endings },
     config,
-    // Readers of BullMQ wait for jobs on their own connection, for as long as it takes.
-    connectWorker: (chainId) => connectReader(config.redis.queue, ledgerTag(chainId)),
     observer: fanOut([laneLog(logger), observer], (method, error) => {
       logger.error({ method, err: error }, 'a lane event handler failed');
     }),

@@ -7,8 +7,6 @@ import { confirmedLevel } from '../../platform/chain/payer-account.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
 import type { SignerKey } from '../../platform/config/signer-settings.js';
-import { ledgerTag } from '../../platform/redis/hash-slot.js';
-import { queuePrefix } from '../../platform/redis/redis-connection.js';
 import type { DigestSigner } from '../../platform/signing/digest-signer.js';
 import { signerFor } from '../../platform/signing/signer-for.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
@@ -18,8 +16,7 @@ import type { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
 import type { LaneStatuses } from '../ledger/queries/lane-statuses.js';
 import type { RefillStore } from '../ledger/refill-store.js';
-import type { JobObserver } from '../queue/job-observer.js';
-import { SettlementWorker } from '../queue/settlement-worker.js';
+import type { SettlementConsumers } from '../queue/settlement.processor.js';
 import { ChainWorker } from './chain-worker.js';
 import { ChainOutcomeResolver } from './following/chain-outcome-resolver.js';
 import { ChainReceiptReader } from './following/chain-receipt-reader.js';
@@ -48,10 +45,8 @@ interface LanesOptions {
   readonly processes: ProcessRegistry;
   readonly laneQueries: LaneQueries;
   readonly subscriber: Redis;
-  /** A connection of its own for each reader of a queue. */
-  readonly connectWorker: (chainId: number) => Redis;
+  readonly consumers: SettlementConsumers;
   readonly observer: LaneObserver;
-  readonly jobObserver: JobObserver;
   readonly clock: Clock;
 }
 
@@ -120,21 +115,12 @@ export class Lanes {
   }
 
   #workerFor(network: NetworkConfig, chain: EvmChain): ChainWorker {
-    const { config, ledger, laneQueries, observer, clock, connectWorker, processes } = this.options;
+    const { config, ledger, laneQueries, observer, clock, consumers, processes } = this.options;
     const { chainId } = chain;
     const heads: HeadWatcher = new HeadWatcher(chain, () =>
       worker.slots.some(({ runner }) => runner.isWaitingForBlocks),
     );
-    const jobs = new SettlementWorker({
-      chainId,
-      store: ledger.queue,
-      connect: () => connectWorker(chainId),
-      ...queuePrefix(config.redis.queue, ledgerTag(chainId)),
-      onError: (error) => {
-        observer.failed(`${chainId}`, 'queue', error);
-      },
-      observer: this.options.jobObserver,
-    });
+    const jobs = consumers.of(chainId);
     const events: LaneEvents = {
       finished: (ids) => {
         jobs.finished(ids);

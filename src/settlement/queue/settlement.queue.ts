@@ -1,7 +1,10 @@
-import type { JobsOptions, Queue } from 'bullmq';
+import { InjectQueue } from '@nestjs/bullmq';
+import { Inject, Injectable, type Type } from '@nestjs/common';
+import { type JobsOptions, Queue } from 'bullmq';
+import { PinoLogger } from 'nestjs-pino';
 import { within } from '../../platform/concurrency/timing.js';
 import { TurnEnd } from '../../platform/concurrency/turn-end.js';
-import { type JobObserver, NO_TRACES } from './job-observer.js';
+import { JobObserver, NO_TRACES } from './job-observer.js';
 import { jobsFor, type SettlementJob } from './settlement-job.js';
 
 /** One queue per chain. BullMQ allows no `:` in its name. */
@@ -92,6 +95,39 @@ export class SettlementQueue {
     this.#isTroubled = true;
     this.log.troubled(error);
   }
+}
+
+/** The queue of one chain, made by Nest. */
+export function settlementQueueFor(chainId: number): Type<SettlementQueue> {
+  @Injectable()
+  class ChainQueue extends SettlementQueue {
+    constructor(
+      @InjectQueue(queueNameOf(chainId)) queue: Queue<SettlementJob>,
+      @Inject(JobObserver) observer: JobObserver,
+      logger: PinoLogger,
+    ) {
+      super(queue, queueLog(logger, chainId), observer);
+      // BullMQ prints what nobody listens to, past the log and what it leaves out.
+      queue.on('error', (error) => {
+        this.failed(error);
+      });
+    }
+  }
+  return ChainQueue;
+}
+
+function queueLog(logger: PinoLogger, chainId: number): QueueLog {
+  return {
+    troubled: (error) => {
+      logger.warn(
+        { chainId, err: error },
+        'the worker cannot take jobs from the queue; the sweep will pick settlements up',
+      );
+    },
+    recovered: () => {
+      logger.info({ chainId }, 'the worker takes jobs from the queue again');
+    },
+  };
 }
 
 /**

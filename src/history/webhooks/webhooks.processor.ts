@@ -1,13 +1,18 @@
-import { type Job, Queue, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { InjectQueue, OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
+import { Inject, type OnApplicationBootstrap } from '@nestjs/common';
+import { type Job, Queue } from 'bullmq';
 import { within } from '../../platform/concurrency/timing.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
-import { closing } from '../../platform/redis/bull-closing.js';
-import type { Deliverer } from './deliverer.js';
-import type { DeliveryStore } from './delivery-store.js';
-import type { WebhookObserver } from './webhook-observer.js';
+import { QueueReader } from '../../platform/queue/queue-reader.js';
+import { DEPLOYMENT_TAG } from '../../platform/redis/hash-slot.js';
+import { HistoryTables } from '../history-tables.js';
+import { Deliverer } from './deliverer.js';
+import { DELIVERY_STORE, type DeliveryStore } from './delivery-store.js';
+import { LOGGED_WEBHOOKS, type WebhookObserver } from './webhook-observer.js';
 
 const QUEUE = 'webhooks';
+/** For `BullModule` and `@Processor`. */
+export const WEBHOOKS_QUEUE = { name: QUEUE, configKey: DEPLOYMENT_TAG };
 /** How often what is due is looked for in the database. */
 const SWEEP_MS = 1000;
 const ENDPOINTS_MOST = 500;
@@ -21,8 +26,6 @@ const STALLED_LOOK_MS = 5000;
 const STALLED_MAX = 1_000_000;
 /** An attempt that is under way ends in its time. */
 const STOP_MS = 12_000;
-/** BullMQ closes when Redis has answered: one that is away is not waited for. */
-const CLOSE_MS = 2000;
 /** A Redis that has not taken jobs by then gets no others until it has. */
 const TAKEN_MS = 1000;
 /** Later attempts are found by the sweep: a queue need not remember them for days. */
@@ -32,23 +35,22 @@ interface WebhookJob {
   readonly endpointId: string;
 }
 
-interface WebhookJobsParts {
-  readonly deliverer: Pick<Deliverer, 'round' | 'stop'>;
-  readonly store: Pick<DeliveryStore, 'due' | 'forget'>;
-  /** Of the queue's keys; that of BullMQ where it is absent. */
-  readonly prefix?: string;
-  /** A connection of its own for each. */
-  readonly connect: () => Redis;
-  readonly observer: WebhookObserver;
-}
-
 /**
  * Brings processes to the endpoints for which something is due. A job says where to look and nothing else;
  * one that is lost, with its Redis too, is made again from the database within a second.
  */
-export class WebhookJobs {
-  #queue: Queue<WebhookJob> | undefined;
-  #worker: Worker<WebhookJob> | undefined;
+@Processor(WEBHOOKS_QUEUE, {
+  autorun: false,
+  concurrency: AT_ONCE,
+  maxStalledCount: STALLED_MAX,
+  lockDuration: LOCK_MS,
+  stalledInterval: STALLED_LOOK_MS,
+})
+export class WebhooksProcessor
+  extends WorkerHost<QueueReader<WebhookJob>>
+  implements OnApplicationBootstrap
+{
+  #reader: QueueReader<WebhookJob> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
@@ -57,31 +59,41 @@ export class WebhookJobs {
   readonly #rounds = new Set<Promise<void>>();
   #isTroubled = false;
   #upkeepAt = -Infinity;
-  readonly #connections: Redis[] = [];
 
-  constructor(private readonly parts: WebhookJobsParts) {}
+  constructor(
+    @InjectQueue(QUEUE) private readonly queue: Queue<WebhookJob>,
+    @Inject(Deliverer) private readonly deliverer: Pick<Deliverer, 'round' | 'stop'>,
+    @Inject(DELIVERY_STORE) private readonly store: Pick<DeliveryStore, 'due' | 'forget'>,
+    @Inject(LOGGED_WEBHOOKS) private readonly observer: WebhookObserver,
+    @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
+  ) {
+    super();
+    // BullMQ prints what nobody listens to, past the log and what it leaves out.
+    queue.on('error', (error) => {
+      this.onError(error);
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    const reader = this.worker;
+    this.#reader = reader;
+    this.tables.whenThere(() => {
+      this.#start(reader);
+    });
+  }
+
+  @OnWorkerEvent('error')
+  onError(error: Error): void {
+    // Connections that are ended at a stop say so as an error.
+    if (this.#stopping === undefined) this.#fail(error);
+  }
 
   /** Does nothing where it was stopped before. */
-  start(): void {
+  #start(reader: QueueReader<WebhookJob>): void {
     if (this.#stopping !== undefined) return;
-    const { prefix } = this.parts;
-    const place = prefix === undefined ? {} : { prefix };
-    this.#queue = new Queue<WebhookJob>(QUEUE, { ...place, connection: this.#connect() });
-    this.#worker = new Worker<WebhookJob>(QUEUE, (job) => this.#tracked(job), {
-      ...place,
-      connection: this.#connect(),
-      concurrency: AT_ONCE,
-      maxStalledCount: STALLED_MAX,
-      lockDuration: LOCK_MS,
-      stalledInterval: STALLED_LOOK_MS,
+    reader.run().catch((error: unknown) => {
+      this.#fail(error);
     });
-    // BullMQ prints what nobody listens to, past the log and what it leaves out.
-    const fail = (error: Error): void => {
-      // Connections that are ended at a stop say so as an error.
-      if (this.#stopping === undefined) this.#fail(error);
-    };
-    this.#queue.on('error', fail);
-    this.#worker.on('error', fail);
     this.#timer = setInterval(() => {
       this.#sweeping ??= this.sweep().finally(() => {
         this.#sweeping = undefined;
@@ -104,11 +116,10 @@ export class WebhookJobs {
 
   async #stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.parts.deliverer.stop();
-    const parts = [this.#worker, this.#queue].filter((part) => part !== undefined);
-    const ending = closing(parts, this.#connections);
-    await within(STOP_MS, Promise.allSettled([...this.#rounds, Promise.resolve(this.#sweeping)]));
-    await ending.within(CLOSE_MS);
+    this.deliverer.stop();
+    const paused = this.#reader?.pause(true);
+    await within(STOP_MS, Promise.allSettled([paused, ...this.#rounds, this.#sweeping]));
+    await this.#reader?.close();
   }
 
   /**
@@ -117,12 +128,12 @@ export class WebhookJobs {
    */
   async sweep(): Promise<void> {
     try {
-      const ids = await this.parts.store.due(ENDPOINTS_MOST);
+      const ids = await this.store.due(ENDPOINTS_MOST);
       const areTaken = ids.length === 0 || (await this.#bring(ids));
       if (areTaken) this.#recover();
       if (performance.now() - this.#upkeepAt < UPKEEP_MS) return;
       // Some of them at a time, until none is left.
-      if (!(await this.parts.store.forget())) this.#upkeepAt = performance.now();
+      if (!(await this.store.forget())) this.#upkeepAt = performance.now();
     } catch (error) {
       this.#fail(error);
     }
@@ -130,8 +141,8 @@ export class WebhookJobs {
 
   /** @returns whether Redis has taken them. */
   async #bring(ids: readonly string[]): Promise<boolean> {
-    if (this.#adding !== undefined || this.#queue === undefined) return false;
-    const adding = this.#queue.addBulk(ids.map((endpointId) => jobOf(endpointId, endpointId)));
+    if (this.#adding !== undefined) return false;
+    const adding = this.queue.addBulk(ids.map((endpointId) => jobOf(endpointId, endpointId)));
     const clear = (): void => {
       this.#adding = undefined;
     };
@@ -146,8 +157,8 @@ export class WebhookJobs {
     }
   }
 
-  /** One that is waited for at a stop. */
-  #tracked(job: Job<WebhookJob>): Promise<void> {
+  /** A round is waited for at a stop. */
+  process(job: Job<WebhookJob>): Promise<void> {
     const round = this.#work(job).finally(() => this.#rounds.delete(round));
     this.#rounds.add(round);
     return round;
@@ -158,14 +169,14 @@ export class WebhookJobs {
     // Nothing that we wrote: it leaves the queue.
     if (typeof endpointId !== 'string') return;
     try {
-      const inMs = await this.parts.deliverer.round(endpointId);
+      const inMs = await this.deliverer.round(endpointId);
       if (inMs === undefined || inMs > DELAY_MAX_MS) return;
       const delay = Math.ceil(inMs);
       const at = Math.round((Date.now() + delay) / SWEEP_MS);
       // Its own name: the job that is ending still has the other one.
       const options = { ...optionsOf(`${endpointId}.${at}`), delay };
-      const adding = this.#queue?.add(QUEUE, { endpointId }, options);
-      await within(TAKEN_MS, Promise.resolve(adding));
+      const adding = this.queue.add(QUEUE, { endpointId }, options);
+      await within(TAKEN_MS, adding);
     } catch (error) {
       // The sweep finds what was not done.
       this.#fail(error);
@@ -174,20 +185,14 @@ export class WebhookJobs {
 
   #fail(error: unknown): void {
     this.#isTroubled = true;
-    this.parts.observer.troubled(error);
+    this.observer.troubled(error);
   }
 
-  /** Where nothing is due, nothing was asked of Redis: then its connections tell. */
+  /** Where nothing is due, nothing was asked of Redis: then the connection tells. */
   #recover(): void {
-    if (!this.#isTroubled || this.#connections.some(({ status }) => status !== 'ready')) return;
+    if (!this.#isTroubled || this.#reader?.isConnected !== true) return;
     this.#isTroubled = false;
-    this.parts.observer.recovered();
-  }
-
-  #connect(): Redis {
-    const connection = this.parts.connect();
-    this.#connections.push(connection);
-    return connection;
+    this.observer.recovered();
   }
 }
 

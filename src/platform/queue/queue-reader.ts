@@ -1,0 +1,38 @@
+import { type Processor, Worker, type WorkerOptions } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { within } from '../concurrency/timing.js';
+import { connectReader } from '../redis/redis-connection.js';
+
+/** BullMQ closes when Redis has answered: one that is away is not waited for. */
+const CLOSE_MS = 2000;
+
+/** A worker of BullMQ on a connection of its own, which waits for jobs as long as it takes, and for no end of itself. */
+export class QueueReader<T = unknown> extends Worker<T> {
+  readonly #connection: Redis;
+  #closed: Promise<void> | undefined;
+
+  constructor(name: string, processor: Processor<T>, options: WorkerOptions) {
+    const connection = connectReader(options.connection as Redis);
+    super(name, processor, { ...options, connection });
+    this.#connection = connection;
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.status === 'ready';
+  }
+
+  /** Takes nothing new from now on. Never fails, and leaves no connection. */
+  override close(force = false): Promise<void> {
+    this.#closed ??= this.#close(force);
+    return this.#closed;
+  }
+
+  async #close(force: boolean): Promise<void> {
+    // What is under way cannot be given back to a Redis that is known to be away.
+    const closed = Promise.allSettled([super.close(force || !this.isConnected)]);
+    const { inTime } = await within(CLOSE_MS, closed);
+    // Those that BullMQ made besides would be tried for ever.
+    if (!inTime) void Promise.allSettled([this.getBackend().close(true)]);
+    this.#connection.disconnect();
+  }
+}

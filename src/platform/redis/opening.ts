@@ -1,0 +1,64 @@
+import type { PinoLogger } from 'nestjs-pino';
+import { StartError } from '../../protocol/errors.js';
+import { delay } from '../concurrency/timing.js';
+import type { Secret } from '../config/secret.js';
+import type { SharedRedis } from './ledger-connections.js';
+import { isCluster } from './redis-connection.js';
+import { unusableRedis } from './redis-watch.js';
+import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
+
+/** Begins to connect, and goes on until it is told to disconnect. */
+export function connecting<T extends SharedRedis>(
+  redis: T,
+  setting: string,
+  logger: PinoLogger,
+): T {
+  let isLogged = false;
+  redis.on('error', (error: Error) => {
+    // One line for an outage, not one for each attempt to reconnect.
+    if (!isLogged) logger.warn({ setting, reason: error.message }, 'Redis is unreachable');
+    isLogged = true;
+  });
+  redis.on('ready', () => {
+    if (isLogged) logger.info({ setting }, 'Redis is reachable again');
+    isLogged = false;
+  });
+  redis.connect().catch(() => undefined);
+  return redis;
+}
+
+/**
+ * A process needs Redis to start. Afterwards it may come and go.
+ *
+ * @throws Error when Redis does not answer in time.
+ */
+export async function opened<T extends SharedRedis>(
+  redis: T,
+  url: Secret<string>,
+  logger: PinoLogger,
+  setting = 'REDIS_URL',
+): Promise<T> {
+  let lastError: unknown;
+  redis.on('error', (error: Error) => {
+    lastError = error;
+  });
+  connecting(redis, setting, logger);
+  const deadline = Date.now() + BOOT_PATIENCE_MS;
+  while (redis.status !== 'ready') {
+    if (Date.now() > deadline) {
+      redis.disconnect();
+      const reason = lastError instanceof Error ? lastError.message : 'no answer';
+      throw new StartError(`${setting}: Redis did not become reachable in 15 s (${reason})`);
+    }
+    await delay(50);
+  }
+  // Of a Cluster, whoever has the slot was asked for, and that is a primary.
+  const problem = isCluster(url)
+    ? undefined
+    : await whileStarting(setting, () => unusableRedis(redis));
+  if (problem !== undefined) {
+    redis.disconnect();
+    throw new StartError(`${setting}: ${problem}`);
+  }
+  return redis;
+}
