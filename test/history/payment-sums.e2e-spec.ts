@@ -139,6 +139,27 @@ describe('sums of payments in PostgreSQL', () => {
     expect(await sumsOf()).toEqual(['1 30 1 1', '1 30 1 1']);
   });
 
+  it('are kept for a writer that has rights on settlements alone', async () => {
+    await store({ name: 'one', state: 'included' });
+    const client = await database.pool.connect();
+    try {
+      await client.query(`
+        drop role if exists clerk;
+        create role clerk;
+        grant usage on schema x402 to clerk;
+        grant select, update on x402.settlements to clerk;
+        set role clerk`);
+      await client.query(`update x402.settlements set state = 'finalized'`);
+      await expect(client.query('select * from x402.payment_sums')).rejects.toThrow(
+        'permission denied',
+      );
+      await client.query('reset role');
+    } finally {
+      client.release(true);
+    }
+    expect(await sumsOf()).toEqual(['1 100 1 1', '1 100 1 1']);
+  });
+
   it('hold what was archived before there were any', async () => {
     await store(
       { name: 'one' },

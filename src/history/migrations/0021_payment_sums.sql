@@ -89,7 +89,9 @@ begin
 end
 $$;
 
-create function x402.count_new_settlements() returns trigger language plpgsql as $$
+-- By the rights of who made the tables: a writer of settlements needs none on the sums.
+create function x402.count_new_settlements() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform x402.count_payments(array_agg(counted)) from (
     select x402.counted(now_row, 1) as counted from now_rows now_row
@@ -99,7 +101,8 @@ end
 $$;
 
 -- A state that is final stays, but for a ledger that went back.
-create function x402.count_changed_settlements() returns trigger language plpgsql as $$
+create function x402.count_changed_settlements() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform x402.count_payments(array_agg(counted)) from (
     select change.counted from old_rows old_row join now_rows now_row using (claimed_at, id)
