@@ -31,7 +31,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** @returns whether nobody else has it. */
+/** @returns whether this process has it now. */
 function takePort(port: number): boolean {
   const file = join(GIVEN_PORTS, String(port));
   try {

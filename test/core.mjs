@@ -25,7 +25,6 @@ export const CORE = {
   'operations/sigterm': 31,
   'wallet/crash-steps': 157,
   // The history, for sellers and operators.
-  'history/first-start': 29,
   'history/archive': 97,
   'history/hot-and-cold': 42,
   'history/lists': 18,
@@ -50,8 +49,7 @@ export const CORE = {
   'wallet/oauth': 49,
   // What is found.
   'discovery/catalogue': 48,
-  // Each stock client buys; the documents and the clients that are made from them.
+  // The stock clients buy; the documents are true.
   'examples/examples': 162,
   'facilitator/openapi': 16,
-  'clients/generated-clients': 72,
 };

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import { ExactEvmScheme } from '@x402/evm/exact/server';
 import { paymentMiddleware, x402ResourceServer } from '@x402/express';
@@ -15,6 +15,7 @@ import { listen } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { ApiDescription } from '../support/api-description.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { type Body, eip3009Body, type Json, newAccount, v1Body } from '../support/payments.js';
 import { World } from '../support/world.js';
 import { type Carried, carrying, LISTING_FIXTURES } from './listing-fixtures.js';
@@ -167,7 +168,7 @@ describe('the catalogue', () => {
 
   const codeOf = async (resource: string) => (await statusOf(resource))['code'];
 
-  it.each(LISTING_FIXTURES)('says what becomes of $name', async (fixture) => {
+  deep.each(LISTING_FIXTURES)('says what becomes of $name', async (fixture) => {
     const payTo = newAccount().address;
     const { chainId, usd: token } = world;
     const body =
@@ -219,7 +220,7 @@ describe('the catalogue', () => {
     expect(await merchant(mine)).toMatchObject([{ description: 'new', otherPayees: 1 }]);
   });
 
-  it('takes no words of who only joins the settle of another', async () => {
+  deep('takes no words of who only joins the settle of another', async () => {
     const payTo = newAccount().address;
     const body = await payment(payTo);
     const own = carrying(body, { resource: { url: `${HOST}/own` }, extensions: DECLARED });
@@ -235,7 +236,7 @@ describe('the catalogue', () => {
     expect((await merchant(payTo)).map(({ resource }) => resource)).toEqual([`${HOST}/own`]);
   });
 
-  it('lists what was handed out, though the process that took it was killed', async () => {
+  deep('lists what was handed out, though the process that took it was killed', async () => {
     const payTo = newAccount().address;
     const till = await world.service({ ...settings(), ROLES: 'api' });
     const resource = { url: `${HOST}/handed-out` };
@@ -246,7 +247,7 @@ describe('the catalogue', () => {
     await codeBecomes(`${HOST}/handed-out`, 'listed', payTo);
   });
 
-  it('learns what was paid while nobody was there to learn, and each once', async () => {
+  deep('learns what was paid while nobody was there to learn, and each once', async () => {
     const payTo = newAccount().address;
     await history.stop('SIGKILL');
     const paths = ['a', 'b', 'c', 'a', 'b', 'a'];

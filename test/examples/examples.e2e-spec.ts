@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Address } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { parse } from 'yaml';
@@ -13,6 +13,7 @@ import { WalletOwner, walletSettings } from '../../sandbox/wallet.js';
 import { createApiKey } from '../../src/operations/access/api-key.js';
 import { SETTING_NAMES } from '../../src/platform/config/app-config.js';
 import { eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
 import { type Env, type Finished, INSTALL_MS, pythonWith, ROOT, run } from '../support/programs.js';
 import { World } from '../support/world.js';
@@ -156,7 +157,7 @@ describe('examples', () => {
     expect(await world.balance(world.usd, address)).toBe(PRICE);
   });
 
-  it(
+  deep(
     'seller-express sells to buyer-python',
     async () => {
       const { key, address } = await newBuyer();
@@ -171,7 +172,7 @@ describe('examples', () => {
     INSTALL_MS,
   );
 
-  it(
+  deep(
     'seller-python sells to buyer-fetch, and to nobody without money',
     async () => {
       const [flask, url] = await startSeller(
@@ -214,7 +215,7 @@ describe('examples', () => {
     }
   });
 
-  it('receipt-check takes a receipt as it was given, and no other', async () => {
+  deep('receipt-check takes a receipt as it was given, and no other', async () => {
     const { key, record } = createApiKey('shop', ['settle', 'history'], [payTo]);
     const keys = join(walletDir, 'keys.json');
     writeFileSync(keys, JSON.stringify({ version: 1, keys: [record] }));
@@ -329,7 +330,7 @@ describe('examples', () => {
       ]);
     });
 
-    it('settles with a lane for each worker, and goes on without one of them', async () => {
+    deep('settles with a lane for each worker, and goes on without one of them', async () => {
       const own = await World.start({ blockTime: 0.3 });
       try {
         const keys = `${SIGNER.key},${sandboxAccount(5).key}`;

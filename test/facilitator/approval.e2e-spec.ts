@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Address } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
@@ -10,6 +10,7 @@ import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import {
   type Body,
   charging,
@@ -194,7 +195,7 @@ describe('an approval that the facilitator pays for', () => {
     expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
   });
 
-  it('is not paid for with a token that nobody vouches for', async () => {
+  deep('is not paid for with a token that nobody vouches for', async () => {
     const service = await aService({ BATCH_SAFE_ASSETS: '' });
     const payer = await newcomer();
     expect((await settle(service, await aBody(payer))).body).toMatchObject({
@@ -205,15 +206,18 @@ describe('an approval that the facilitator pays for', () => {
     expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
   });
 
-  it('is refused when the budget of the day does not reach, and leaves nothing behind', async () => {
-    const service = await aService({ [`APPROVAL_SPONSORING_${world.chainId}`]: '0.00005' });
-    const payer = await newcomer();
-    const { body } = await settle(service, await aBody(payer));
-    expect(body).toMatchObject({ success: false, errorReason: 'budget_exhausted' });
-    expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
-  });
+  deep(
+    'is refused when the budget of the day does not reach, and leaves nothing behind',
+    async () => {
+      const service = await aService({ [`APPROVAL_SPONSORING_${world.chainId}`]: '0.00005' });
+      const payer = await newcomer();
+      const { body } = await settle(service, await aBody(payer));
+      expect(body).toMatchObject({ success: false, errorReason: 'budget_exhausted' });
+      expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
+    },
+  );
 
-  it('comes before a payment of at most what was signed, by the lane that it names', async () => {
+  deep('comes before a payment of at most what was signed, by the lane that it names', async () => {
     const service = await aService();
     const payer = await newcomer();
     const { chainId, coin: token } = world;
@@ -230,7 +234,7 @@ describe('an approval that the facilitator pays for', () => {
 
   // ---------------------------------------------------------------- tricks
 
-  it('tells a payer that spends its coins otherwise, and never funds it again', async () => {
+  deep('tells a payer that spends its coins otherwise, and never funds it again', async () => {
     const service = await aService({ SETTLE_WAIT_MS: '60000' });
     const payer = await newcomer();
     const over = new AbortController();
@@ -256,7 +260,7 @@ describe('an approval that the facilitator pays for', () => {
     expect([await nonceOf(signer), await paidTo(sent)]).toEqual([used, 0n]);
   });
 
-  it('tells a payer that sends something else at its nonce', async () => {
+  deep('tells a payer that sends something else at its nonce', async () => {
     const service = await aService({ SETTLE_WAIT_MS: '60000' });
     const payer = await newcomer();
     await stopMining();
@@ -283,35 +287,38 @@ describe('an approval that the facilitator pays for', () => {
     expect(await paidTo(sent)).toBe(0n);
   });
 
-  it('never keeps plain payments out of the queue, however many strangers ask for one', async () => {
-    const service = await aService({ QUEUE_MAX: '16' });
-    const { chainId, usd: token } = world;
-    const strangers: PrivateKeyAccount[] = [];
-    while (strangers.length < 20) strangers.push(await newcomer());
-    const buyers: PrivateKeyAccount[] = [];
-    while (buyers.length < 8) buyers.push(await newcomer());
-    const ask = (signed: SignedApproval) =>
-      Promise.all(
-        strangers.map(async (stranger) => {
-          const body = await aBody(stranger, signed);
-          return (await settle(service, body, { prefer: 'respond-async' })).body;
-        }),
-      );
-    for (const body of await ask({ maxPriorityFeePerGas: 1n })) {
-      expect(body).toMatchObject({ errorReason: 'erc20_approval_tx_underpriced' });
-    }
-    await stopMining();
-    const asked = await ask({});
-    const turnedAway = asked.filter(({ errorReason }) => errorReason === 'queue_full');
-    expect(turnedAway.length).toBeGreaterThanOrEqual(strangers.length - 4);
-    const bought = buyers.map(async (payer) => {
-      const payTo = newAccount().address;
-      const body = await eip3009Body({ payer, chainId, token, payTo, amount: AMOUNT });
-      return (await settle(service, body)).body;
-    });
-    await goOnMining();
-    for (const body of await Promise.all(bought)) expect(body).toMatchObject({ success: true });
-  });
+  deep(
+    'never keeps plain payments out of the queue, however many strangers ask for one',
+    async () => {
+      const service = await aService({ QUEUE_MAX: '16' });
+      const { chainId, usd: token } = world;
+      const strangers: PrivateKeyAccount[] = [];
+      while (strangers.length < 20) strangers.push(await newcomer());
+      const buyers: PrivateKeyAccount[] = [];
+      while (buyers.length < 8) buyers.push(await newcomer());
+      const ask = (signed: SignedApproval) =>
+        Promise.all(
+          strangers.map(async (stranger) => {
+            const body = await aBody(stranger, signed);
+            return (await settle(service, body, { prefer: 'respond-async' })).body;
+          }),
+        );
+      for (const body of await ask({ maxPriorityFeePerGas: 1n })) {
+        expect(body).toMatchObject({ errorReason: 'erc20_approval_tx_underpriced' });
+      }
+      await stopMining();
+      const asked = await ask({});
+      const turnedAway = asked.filter(({ errorReason }) => errorReason === 'queue_full');
+      expect(turnedAway.length).toBeGreaterThanOrEqual(strangers.length - 4);
+      const bought = buyers.map(async (payer) => {
+        const payTo = newAccount().address;
+        const body = await eip3009Body({ payer, chainId, token, payTo, amount: AMOUNT });
+        return (await settle(service, body)).body;
+      });
+      await goOnMining();
+      for (const body of await Promise.all(bought)) expect(body).toMatchObject({ success: true });
+    },
+  );
 
   it('is paid for once when a payer sends two payments at once', async () => {
     const service = await aService();
@@ -329,28 +336,31 @@ describe('an approval that the facilitator pays for', () => {
     expect(await Promise.all(bodies.map(paidTo))).toEqual([AMOUNT, AMOUNT]);
   });
 
-  it('answers that nothing was sent when the time is up before, and goes on at the next try', async () => {
-    const service = await aService({ SETTLE_WAIT_MS: '1500' });
-    const payer = await newcomer();
-    const sent = await aBody(payer);
-    await stopMining();
-    expect((await settle(service, sent)).body).toMatchObject({
-      success: false,
-      errorReason: 'settlement_not_sent',
-      transaction: '',
-    });
-    await goOnMining();
-    await eventually('the coins came', async () => (await coinsOf(payer)) === TOP_UP);
-    await eventually('it is settled', async () => {
-      const { body } = await settle(service, sent);
-      return body['success'] === true;
-    });
-    expect([await paidTo(sent), (await coinsOf(payer)) < TOP_UP]).toEqual([AMOUNT, true]);
-  });
+  deep(
+    'answers that nothing was sent when the time is up before, and goes on at the next try',
+    async () => {
+      const service = await aService({ SETTLE_WAIT_MS: '1500' });
+      const payer = await newcomer();
+      const sent = await aBody(payer);
+      await stopMining();
+      expect((await settle(service, sent)).body).toMatchObject({
+        success: false,
+        errorReason: 'settlement_not_sent',
+        transaction: '',
+      });
+      await goOnMining();
+      await eventually('the coins came', async () => (await coinsOf(payer)) === TOP_UP);
+      await eventually('it is settled', async () => {
+        const { body } = await settle(service, sent);
+        return body['success'] === true;
+      });
+      expect([await paidTo(sent), (await coinsOf(payer)) < TOP_UP]).toEqual([AMOUNT, true]);
+    },
+  );
 
   // ---------------------------------------------------------------- killed
 
-  it.each<[string, (payer: PrivateKeyAccount) => Promise<boolean>, boolean]>([
+  deep.each<[string, (payer: PrivateKeyAccount) => Promise<boolean>, boolean]>([
     ['the funding was stored and sent', async (payer) => (await fundingOf(payer)) !== null, false],
     ['the coins came', async (payer) => (await coinsOf(payer)) > 0n, true],
     ['the approval was mined', async (payer) => (await nonceOf(payer)) === 1, true],

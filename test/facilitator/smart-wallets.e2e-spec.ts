@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { type Address, getAddress, type Hex } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
 import { SIGNER } from '../../sandbox/accounts.js';
@@ -10,6 +10,7 @@ import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { smartWallet } from '../../sandbox/smart-wallet.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { type Body, eip3009Body, newAccount, permit2Body } from '../support/payments.js';
 import {
   type Mood,
@@ -163,19 +164,22 @@ describe('smart wallets that are not deployed yet', () => {
     await closed.stop('SIGKILL');
   });
 
-  it('are refused by a worker whose own list lacks the factory, before anything is signed', async () => {
-    const { body } = await aPayment();
-    const before = await sentByLane();
-    const shared = { REDIS_URL: `${world.redis.url}/2`, SETTLE_WAIT_MS: '5000' };
-    const api = await world.service({ ...shared, ROLES: 'api', ERC6492_FACTORIES: factory });
-    const worker = await world.service({ ...shared, ROLES: 'worker' });
-    await eventually('judged by both', async () => {
-      const { body: answer } = await settle(body, api);
-      return answer['errorReason'] === NOT_ALLOWED;
-    });
-    expect(await sentByLane()).toBe(before);
-    await Promise.all([api.stop('SIGKILL'), worker.stop('SIGKILL')]);
-  });
+  deep(
+    'are refused by a worker whose own list lacks the factory, before anything is signed',
+    async () => {
+      const { body } = await aPayment();
+      const before = await sentByLane();
+      const shared = { REDIS_URL: `${world.redis.url}/2`, SETTLE_WAIT_MS: '5000' };
+      const api = await world.service({ ...shared, ROLES: 'api', ERC6492_FACTORIES: factory });
+      const worker = await world.service({ ...shared, ROLES: 'worker' });
+      await eventually('judged by both', async () => {
+        const { body: answer } = await settle(body, api);
+        return answer['errorReason'] === NOT_ALLOWED;
+      });
+      expect(await sentByLane()).toBe(before);
+      await Promise.all([api.stop('SIGKILL'), worker.stop('SIGKILL')]);
+    },
+  );
 
   it.each<[Mood, readonly string[]]>([
     ['idle', [FAILED]],
@@ -190,15 +194,18 @@ describe('smart wallets that are not deployed yet', () => {
     expect([await sentByLane(), await hasCode(wallet.address)]).toEqual([before, false]);
   });
 
-  it('are refused where their factory answers at such length that the wallet is not heard', async () => {
-    const { body } = await aPayment('talking');
-    const before = await sentByLane();
-    expect((await verify(body)).body).toMatchObject({ invalidReason: UNSIGNED });
-    expect((await settle(body)).body).toMatchObject({ errorReason: UNSIGNED });
-    expect(await sentByLane()).toBe(before);
-  });
+  deep(
+    'are refused where their factory answers at such length that the wallet is not heard',
+    async () => {
+      const { body } = await aPayment('talking');
+      const before = await sentByLane();
+      expect((await verify(body)).body).toMatchObject({ invalidReason: UNSIGNED });
+      expect((await settle(body)).body).toMatchObject({ errorReason: UNSIGNED });
+      expect(await sentByLane()).toBe(before);
+    },
+  );
 
-  it('are refused where the factory has the payment made before its time', async () => {
+  deep('are refused where the factory has the payment made before its time', async () => {
     const { bare, wallet, payTo } = await aWallet();
     const target = world.usd;
     const data = presentationData(bare);
@@ -342,7 +349,7 @@ describe('smart wallets that are not deployed yet', () => {
       return { body, answer, first, paid };
     }
 
-    it('pays though the wallet was made one transaction before', async () => {
+    deep('pays though the wallet was made one transaction before', async () => {
       const { answer, first, paid } = await overtaken('finding', (wallet) => ({
         to: moody,
         data: wallet.dataFor('finding'),
@@ -352,22 +359,25 @@ describe('smart wallets that are not deployed yet', () => {
       expect(await paid()).toBe(AMOUNT);
     });
 
-    it('says that it failed where a factory cannot bear that, and pays when it is asked again', async () => {
-      const { body, answer, paid } = await overtaken('honest', (wallet) => ({
-        to: moody,
-        data: wallet.dataFor('honest'),
-      }));
-      expect(answer).toMatchObject({
-        success: false,
-        errorReason: 'invalid_exact_evm_transaction_failed',
-        transaction: expect.stringMatching(/^0x/),
-      });
-      expect(await paid()).toBe(0n);
-      expect((await settle(body, slow)).body).toMatchObject({ success: true });
-      expect(await paid()).toBe(AMOUNT);
-    });
+    deep(
+      'says that it failed where a factory cannot bear that, and pays when it is asked again',
+      async () => {
+        const { body, answer, paid } = await overtaken('honest', (wallet) => ({
+          to: moody,
+          data: wallet.dataFor('honest'),
+        }));
+        expect(answer).toMatchObject({
+          success: false,
+          errorReason: 'invalid_exact_evm_transaction_failed',
+          transaction: expect.stringMatching(/^0x/),
+        });
+        expect(await paid()).toBe(0n);
+        expect((await settle(body, slow)).body).toMatchObject({ success: true });
+        expect(await paid()).toBe(AMOUNT);
+      },
+    );
 
-    it('finds a copy of its own transaction, wallet and payment, and names it', async () => {
+    deep('finds a copy of its own transaction, wallet and payment, and names it', async () => {
       const { answer, first, paid } = await overtaken('honest', (_, ours) => ours);
       expect(answer).toMatchObject({ success: true, transaction: first });
       expect(await paid()).toBe(AMOUNT);

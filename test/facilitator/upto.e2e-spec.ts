@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type Address, getAddress, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
@@ -12,6 +12,7 @@ import { mint } from '../../sandbox/tokens.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
 import { deployMoody, setMood } from '../support/hostile-tokens.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { type Body, charging, eip3009Body, newAccount, uptoBody } from '../support/payments.js';
 import { World } from '../support/world.js';
 
@@ -207,7 +208,7 @@ describe('the scheme upto', () => {
       expect(await paidTo(body)).toBe(0n);
     });
 
-    it('refuses what it cannot collect, with the reason', async () => {
+    deep('refuses what it cannot collect, with the reason', async () => {
       const stranger = await aBody(newAccount());
       const mismatch = { invalidReason: 'upto_facilitator_mismatch' };
       expect((await verify(service, stranger)).body).toMatchObject(mismatch);
@@ -270,7 +271,7 @@ describe('the scheme upto', () => {
       expect(others.map(({ body }) => body['success'])).toEqual(others.map(() => true));
     });
 
-    it('is settled although a worker dies, by the next one that holds the lane', async () => {
+    deep('is settled although a worker dies, by the next one that holds the lane', async () => {
       anotherLedger();
       const api = await aService({ ROLES: 'api' });
       const workers = [await aService({ ROLES: 'worker' }), await aService({ ROLES: 'worker' })];
@@ -288,51 +289,57 @@ describe('the scheme upto', () => {
       expect(paid).toEqual(bodies.map(() => 300n));
     });
 
-    it('waits while that lane is paused, is told so in time, and is settled afterwards', async () => {
-      anotherLedger();
-      const service = await aService({ SETTLE_WAIT_MS: '1500' });
-      const redis = new Redis(`${world.redis.url}/${database}`);
-      const paused = listKey(world.chainId, 'paused');
-      await redis.hset(paused, one.address.toLowerCase(), '{}');
-      const body = await aBody(one, '300');
-      const begun = Date.now();
-      expect((await settle(service, body)).body).toMatchObject({
-        success: false,
-        errorReason: 'settlement_not_sent',
-        transaction: '',
-      });
-      expect(Date.now() - begun).toBeLessThan(3000);
-      // The other lane is not kept from its work, and does not take it.
-      expect((await settle(service, await aBody(two, '300'))).body).toMatchObject({
-        success: true,
-      });
-      expect(await paidTo(body)).toBe(0n);
-      await redis.hdel(paused, one.address.toLowerCase());
-      redis.disconnect();
-      await eventually('settled', async () => {
-        const answer = await settle(service, body);
-        return answer.body['success'] === true;
-      });
-      expect(await paidTo(body)).toBe(300n);
-    });
+    deep(
+      'waits while that lane is paused, is told so in time, and is settled afterwards',
+      async () => {
+        anotherLedger();
+        const service = await aService({ SETTLE_WAIT_MS: '1500' });
+        const redis = new Redis(`${world.redis.url}/${database}`);
+        const paused = listKey(world.chainId, 'paused');
+        await redis.hset(paused, one.address.toLowerCase(), '{}');
+        const body = await aBody(one, '300');
+        const begun = Date.now();
+        expect((await settle(service, body)).body).toMatchObject({
+          success: false,
+          errorReason: 'settlement_not_sent',
+          transaction: '',
+        });
+        expect(Date.now() - begun).toBeLessThan(3000);
+        // The other lane is not kept from its work, and does not take it.
+        expect((await settle(service, await aBody(two, '300'))).body).toMatchObject({
+          success: true,
+        });
+        expect(await paidTo(body)).toBe(0n);
+        await redis.hdel(paused, one.address.toLowerCase());
+        redis.disconnect();
+        await eventually('settled', async () => {
+          const answer = await settle(service, body);
+          return answer.body['success'] === true;
+        });
+        expect(await paidTo(body)).toBe(300n);
+      },
+    );
 
-    it('is served by a signer that retires, which is offered no more and takes nothing else', async () => {
-      anotherLedger();
-      const service = await aService({ RETIRING_SIGNERS: one.address });
-      const { body } = await get(`${service.url}/supported`);
-      expect(body).toMatchObject({ signers: { 'eip155:*': [two.address] } });
-      expect(JSON.stringify(body)).not.toContain(one.address);
-      const { chainId, usd: token } = world;
-      const others = await oneByOne(4, async () =>
-        settle(service, await eip3009Body({ payer: await world.payer(), chainId, token, payTo })),
-      );
-      for (const answer of others) expect(await senderOf(answer)).toBe(getAddress(two.address));
-      const bound = await aBody(one);
-      expect((await verify(service, bound)).body).toMatchObject({ isValid: true });
-      const settled = await settle(service, charging(bound, '300'));
-      expect(settled.body).toMatchObject({ success: true, amount: '300' });
-      expect(await senderOf(settled)).toBe(getAddress(one.address));
-    });
+    deep(
+      'is served by a signer that retires, which is offered no more and takes nothing else',
+      async () => {
+        anotherLedger();
+        const service = await aService({ RETIRING_SIGNERS: one.address });
+        const { body } = await get(`${service.url}/supported`);
+        expect(body).toMatchObject({ signers: { 'eip155:*': [two.address] } });
+        expect(JSON.stringify(body)).not.toContain(one.address);
+        const { chainId, usd: token } = world;
+        const others = await oneByOne(4, async () =>
+          settle(service, await eip3009Body({ payer: await world.payer(), chainId, token, payTo })),
+        );
+        for (const answer of others) expect(await senderOf(answer)).toBe(getAddress(two.address));
+        const bound = await aBody(one);
+        expect((await verify(service, bound)).body).toMatchObject({ isValid: true });
+        const settled = await settle(service, charging(bound, '300'));
+        expect(settled.body).toMatchObject({ success: true, amount: '300' });
+        expect(await senderOf(settled)).toBe(getAddress(one.address));
+      },
+    );
   });
 
   describe('for a token that nobody vouches for', () => {
@@ -348,7 +355,7 @@ describe('the scheme upto', () => {
       expect(settled.body).toMatchObject({ success: true, amount: '300' });
     });
 
-    it('is proved from its own account on a node without eth_simulateV1', async () => {
+    deep('is proved from its own account on a node without eth_simulateV1', async () => {
       anotherLedger();
       const node = await aNodeWithout('eth_simulateV1', world.anvil.url);
       const service = await aService({ ...unsafe, [`RPC_URLS_${world.chainId}`]: node.url });

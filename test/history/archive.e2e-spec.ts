@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Address } from 'viem';
@@ -10,6 +10,7 @@ import type { Service } from '../../sandbox/service.js';
 import { migrations } from '../../src/history/postgres/migrator.js';
 import { archiverKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import { eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 
@@ -142,7 +143,7 @@ describe('the history of settlements', () => {
     expect(metrics).toContain('x402_history_waiting_changes');
   });
 
-  it('loses nothing of an archiver that is killed before its commit', async () => {
+  deep('loses nothing of an archiver that is killed before its commit', async () => {
     const service = await archiver();
     await expectArchived();
     const holder = new pg.Client({ connectionString: postgres.url });
@@ -199,7 +200,7 @@ describe('the history of settlements', () => {
     });
   });
 
-  it('starts without PostgreSQL, settles, and archives when there is one', async () => {
+  deep('starts without PostgreSQL, settles, and archives when there is one', async () => {
     await postgres.crash();
     const service = await archiver();
     await settle();
@@ -208,7 +209,7 @@ describe('the history of settlements', () => {
     expect(service.log()).toContain('cannot archive settlements in PostgreSQL');
   });
 
-  it('has one archiver at a time, and the next within seconds of its end', async () => {
+  deep('has one archiver at a time, and the next within seconds of its end', async () => {
     const [one, other] = [await archiver(), await archiver()];
     const holder = async () => redis.get(archiverKey(world.chainId));
     await expectArchived();
@@ -227,7 +228,7 @@ describe('the history of settlements', () => {
     await expectArchived();
   });
 
-  it('with MIGRATE=manual waits for the tables', async () => {
+  deep('with MIGRATE=manual waits for the tables', async () => {
     await query('drop schema x402 cascade');
     settled.length = 0;
     const service = await archiver({ MIGRATE: 'manual' });

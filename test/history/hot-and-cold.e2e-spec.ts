@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Address, Hex } from 'viem';
@@ -8,6 +8,7 @@ import { restartPostgres, type SandboxPostgres, startPostgres } from '../../sand
 import type { Service } from '../../sandbox/service.js';
 import { archiverKey, listKey, outboxKey, recordKey } from '../../src/settlement/ledger/keys.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { type Body, eip3009Body, type Json, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 
@@ -295,47 +296,50 @@ describe('settlements that have left Redis', () => {
     await eventually('it cools again', async () => (await redis.zscore(cooling(), id)) !== null);
   });
 
-  it('have left or have not, when the archiver is killed between archive and removal', async () => {
-    const settled = await settle('order-6');
-    await eventually('it is archived', async () => {
-      await world.client.mine({ blocks: 3 });
-      return (
-        (await redis.xlen(outboxKey(world.chainId))) === 0 &&
-        (await redis.zscore(cooling(), settled.id)) !== null
-      );
-    });
-    const holder = new pg.Client({ connectionString: postgres.url });
-    await holder.connect();
-    await holder.query('begin; lock table x402.settlement_ids in access exclusive mode');
-    await redis.zadd(cooling(), 'XX', 1, settled.id);
-    await eventually('the row is asked for', async () => {
-      const { rows } = await holder.query<{ count: string }>(
-        `select count(*) from pg_stat_activity
+  deep(
+    'have left or have not, when the archiver is killed between archive and removal',
+    async () => {
+      const settled = await settle('order-6');
+      await eventually('it is archived', async () => {
+        await world.client.mine({ blocks: 3 });
+        return (
+          (await redis.xlen(outboxKey(world.chainId))) === 0 &&
+          (await redis.zscore(cooling(), settled.id)) !== null
+        );
+      });
+      const holder = new pg.Client({ connectionString: postgres.url });
+      await holder.connect();
+      await holder.query('begin; lock table x402.settlement_ids in access exclusive mode');
+      await redis.zadd(cooling(), 'XX', 1, settled.id);
+      await eventually('the row is asked for', async () => {
+        const { rows } = await holder.query<{ count: string }>(
+          `select count(*) from pg_stat_activity
           where application_name = 'x402-history' and wait_event_type = 'Lock'`,
-      );
-      return Number(rows[0]?.count) > 0;
-    });
-    // It has read, and will compare: what it will not come to is to remove.
-    await redis.client('PAUSE', 60_000, 'WRITE');
-    await holder.end();
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    await Promise.all([...archivers].map((one) => one.stop('SIGKILL')));
-    archivers.clear();
-    await redis.client('UNPAUSE');
-    await redis.del(archiverKey(world.chainId));
-    expect(await isHeld(settled.id)).toBe(true);
-    const first = await send('/v2/settle', settled.body, 'order-6');
-    expect(first.body).toMatchObject({ success: true, transaction: settled.transaction });
-    // Two at once do what one had begun.
-    await Promise.all([archiver(), archiver()]);
-    await leave(settled);
-    expect((await send('/v2/settle', settled.body, 'order-6')).body).toMatchObject({
-      success: true,
-      transaction: settled.transaction,
-    });
-  });
+        );
+        return Number(rows[0]?.count) > 0;
+      });
+      // It has read, and will compare: what it will not come to is to remove.
+      await redis.client('PAUSE', 60_000, 'WRITE');
+      await holder.end();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await Promise.all([...archivers].map((one) => one.stop('SIGKILL')));
+      archivers.clear();
+      await redis.client('UNPAUSE');
+      await redis.del(archiverKey(world.chainId));
+      expect(await isHeld(settled.id)).toBe(true);
+      const first = await send('/v2/settle', settled.body, 'order-6');
+      expect(first.body).toMatchObject({ success: true, transaction: settled.transaction });
+      // Two at once do what one had begun.
+      await Promise.all([archiver(), archiver()]);
+      await leave(settled);
+      expect((await send('/v2/settle', settled.body, 'order-6')).body).toMatchObject({
+        success: true,
+        transaction: settled.transaction,
+      });
+    },
+  );
 
-  it('are not denied while PostgreSQL is away; new ones settle, and nothing leaves', async () => {
+  deep('are not denied while PostgreSQL is away; new ones settle, and nothing leaves', async () => {
     const cold = await settleAndLeave('order-7');
     const hot = await settle('order-8');
     await age(hot);
@@ -373,7 +377,7 @@ describe('settlements that have left Redis', () => {
     await leave(hot);
   });
 
-  it('and those that had not are known again after Redis was lost whole', async () => {
+  deep('and those that had not are known again after Redis was lost whole', async () => {
     const cold = await settleAndLeave('order-10');
     const hot = await settle('order-11');
     await age(hot);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Address } from 'viem';
@@ -14,6 +14,7 @@ import type { Service } from '../../sandbox/service.js';
 import { type ApiKeyRecord, createApiKey } from '../../src/operations/access/api-key.js';
 import { ApiDescription } from '../support/api-description.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { eip3009Body, type Json, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 import { WebhookReceiver } from './webhook-receiver.js';
@@ -242,7 +243,7 @@ describe('webhooks', () => {
     expect(receiver.at('/elsewhere')).toEqual([]);
   });
 
-  it('are tested and replayed no more often than an API key may', async () => {
+  deep('are tested and replayed no more often than an API key may', async () => {
     const { body } = await ask('POST', '', { url: receiver.url('/tested') }, other.key);
     receiver.trust('/tested', String(body['secret']));
     const webhook = `/${String(body['id'])}`;
@@ -287,7 +288,7 @@ describe('webhooks', () => {
     expect((await ask('GET', `/${webhook}`)).body).not.toHaveProperty('failingSince');
   });
 
-  it('that stall or send without end cost an attempt, and delay nobody', async () => {
+  deep('that stall or send without end cost an attempt, and delay nobody', async () => {
     const [stalling] = [await made('/stalling'), await made('/well-3')];
     const endless = await made('/endless');
     receiver.behave('/stalling', () => undefined);
@@ -316,7 +317,7 @@ describe('webhooks', () => {
     receiver.behave('/stalling');
   });
 
-  it('lead nowhere inside: not by a redirect, not by a name, not by an address', async () => {
+  deep('lead nowhere inside: not by a redirect, not by a name, not by an address', async () => {
     let hits = 0;
     const inside = createServer((_, response) => {
       hits += 1;
@@ -352,7 +353,7 @@ describe('webhooks', () => {
     inside.close();
   });
 
-  it('are told by another process when one dies in the middle', async () => {
+  deep('are told by another process when one dies in the middle', async () => {
     await made('/dying');
     receiver.behave('/dying', () => undefined);
     const id = await settle();
@@ -371,7 +372,7 @@ describe('webhooks', () => {
     expect(events.at(-1)?.type).toBe('settlement.finalized');
   });
 
-  it('are told of what is due though the jobs are lost with Redis', async () => {
+  deep('are told of what is due though the jobs are lost with Redis', async () => {
     await made('/lost');
     receiver.behave('/lost', (response) => response.writeHead(503).end());
     const id = await settle();
@@ -385,7 +386,7 @@ describe('webhooks', () => {
     await told('/lost', id);
   });
 
-  it('wait while PostgreSQL is away, and are told all of it then', async () => {
+  deep('wait while PostgreSQL is away, and are told all of it then', async () => {
     const webhook = await made('/away');
     await postgres.crash();
     const ids = [await settle(), await settle()];
@@ -429,7 +430,7 @@ describe('webhooks', () => {
     expect((await ask('DELETE', `/${webhook}/secrets/${last}`)).status).toBe(409);
   });
 
-  it('are replayed from an event on, and what was missed while they were off', async () => {
+  deep('are replayed from an event on, and what was missed while they were off', async () => {
     const webhook = await made('/replayed');
     const first = await settle();
     await told('/replayed', first);
@@ -458,7 +459,7 @@ describe('webhooks', () => {
     }
   });
 
-  it('are disabled when they say that they are gone, and the log has it', async () => {
+  deep('are disabled when they say that they are gone, and the log has it', async () => {
     const webhook = await made('/gone');
     receiver.behave('/gone', (response) => response.writeHead(410).end());
     await settle();
@@ -476,83 +477,90 @@ describe('webhooks', () => {
     expect(receiver.at('/gone')).toHaveLength(before);
   });
 
-  it('tell an operator once of each fall of a lane’s gas money, whoever dies, and no seller', async () => {
-    const lane = { url: receiver.url('/lane'), events: ['lane.low'] };
-    for (const key of [shop.key, other.key, till.key]) {
-      expect((await ask('POST', '', lane, key)).status).toBe(403);
-    }
-    const seller = await made('/seller');
-    expect((await ask('PATCH', `/${seller}`, { events: lane.events })).status).toBe(403);
-    // Without payees there are no settlements to be told of.
-    expect((await ask('POST', '', { url: lane.url }, ops.key)).status).toBe(403);
-    const created = await ask('POST', '', lane, ops.key);
-    expectDescribed('POST', '/v2/webhooks', created);
-    expect(created).toMatchObject({ status: 201, body: { payees: [], events: ['lane.low'] } });
-    const webhook = String(created.body['id']);
-    receiver.trust('/lane', String(created.body['secret']));
-    const both = { events: ['lane.low', 'settlement.included'] };
-    expect((await ask('PATCH', `/${webhook}`, both, ops.key)).status).toBe(403);
-    const heard = () => new Set(receiver.at('/lane').map(({ id }) => id)).size;
-    const isLow = async () =>
-      (await query<{ is_low: boolean }>('select is_low from x402.lane_levels'))[0]?.is_low;
-    const { address } = SIGNER;
-    const full = await world.client.getBalance({ address });
-    try {
-      await history.stop('SIGKILL');
+  deep(
+    'tell an operator once of each fall of a lane’s gas money, whoever dies, and no seller',
+    async () => {
+      const lane = { url: receiver.url('/lane'), events: ['lane.low'] };
+      for (const key of [shop.key, other.key, till.key]) {
+        expect((await ask('POST', '', lane, key)).status).toBe(403);
+      }
+      const seller = await made('/seller');
+      expect((await ask('PATCH', `/${seller}`, { events: lane.events })).status).toBe(403);
+      // Without payees there are no settlements to be told of.
+      expect((await ask('POST', '', { url: lane.url }, ops.key)).status).toBe(403);
+      const created = await ask('POST', '', lane, ops.key);
+      expectDescribed('POST', '/v2/webhooks', created);
+      expect(created).toMatchObject({ status: 201, body: { payees: [], events: ['lane.low'] } });
+      const webhook = String(created.body['id']);
+      receiver.trust('/lane', String(created.body['secret']));
+      const both = { events: ['lane.low', 'settlement.included'] };
+      expect((await ask('PATCH', `/${webhook}`, both, ops.key)).status).toBe(403);
+      const heard = () => new Set(receiver.at('/lane').map(({ id }) => id)).size;
+      const isLow = async () =>
+        (await query<{ is_low: boolean }>('select is_low from x402.lane_levels'))[0]?.is_low;
+      const { address } = SIGNER;
+      const full = await world.client.getBalance({ address });
+      try {
+        await history.stop('SIGKILL');
+        await world.client.setBalance({ address, value: 0n });
+        history = await startHistory();
+        await eventually('it is told', () => heard() === 1, PATIENCE_MS);
+        expect(receiver.at('/lane')[0]).toMatchObject({
+          type: 'lane.low',
+          data: {
+            signer: address.toLowerCase(),
+            settlementsLeft: 0,
+            lowBelow: 1000,
+            balanceWei: '0',
+          },
+        });
+        expect(history.log()).toContain('"event":"lane.low"');
+        // Another process finds the same lane, and tells nothing again.
+        await history.stop('SIGKILL');
+        history = await startHistory();
+        await world.client.setBalance({ address, value: full });
+        await eventually('it has recovered', async () => (await isLow()) === false, PATIENCE_MS);
+        expect(heard()).toBe(1);
+        await world.client.setBalance({ address, value: 0n });
+        await eventually('the next fall', () => heard() === 2, PATIENCE_MS);
+      } finally {
+        await world.client.setBalance({ address, value: full });
+      }
+      // A key that is an operator's no more is told nothing more.
+      await eventually(
+        'it has recovered again',
+        async () => (await isLow()) === false,
+        PATIENCE_MS,
+      );
+      writeKeys(shop.record, other.record, till.record, { ...ops.record, scopes: ['history'] });
+      await eventually(
+        'the key is read',
+        async () => (await ask('POST', '', lane, ops.key)).status === 403,
+      );
       await world.client.setBalance({ address, value: 0n });
-      history = await startHistory();
-      await eventually('it is told', () => heard() === 1, PATIENCE_MS);
-      expect(receiver.at('/lane')[0]).toMatchObject({
-        type: 'lane.low',
-        data: {
-          signer: address.toLowerCase(),
-          settlementsLeft: 0,
-          lowBelow: 1000,
-          balanceWei: '0',
+      await eventually(
+        'it is withheld',
+        async () => {
+          const states = await statesOf(webhook);
+          return states.length === 3 && states.includes('withheld');
         },
+        PATIENCE_MS,
+      );
+      await world.client.setBalance({ address, value: full });
+      expect([heard(), receiver.at('/seller')]).toEqual([2, []]);
+      writeKeys(shop.record, other.record, till.record, ops.record);
+      await eventually(
+        'the key is read again',
+        async () => (await ask('DELETE', `/${webhook}`, undefined, ops.key)).status === 204,
+      );
+      await eventually('the lane works again', async () => {
+        const { body } = await get(`${facilitator.opsUrl}/health`);
+        return !JSON.stringify(body).includes('no_gas');
       });
-      expect(history.log()).toContain('"event":"lane.low"');
-      // Another process finds the same lane, and tells nothing again.
-      await history.stop('SIGKILL');
-      history = await startHistory();
-      await world.client.setBalance({ address, value: full });
-      await eventually('it has recovered', async () => (await isLow()) === false, PATIENCE_MS);
-      expect(heard()).toBe(1);
-      await world.client.setBalance({ address, value: 0n });
-      await eventually('the next fall', () => heard() === 2, PATIENCE_MS);
-    } finally {
-      await world.client.setBalance({ address, value: full });
-    }
-    // A key that is an operator's no more is told nothing more.
-    await eventually('it has recovered again', async () => (await isLow()) === false, PATIENCE_MS);
-    writeKeys(shop.record, other.record, till.record, { ...ops.record, scopes: ['history'] });
-    await eventually(
-      'the key is read',
-      async () => (await ask('POST', '', lane, ops.key)).status === 403,
-    );
-    await world.client.setBalance({ address, value: 0n });
-    await eventually(
-      'it is withheld',
-      async () => {
-        const states = await statesOf(webhook);
-        return states.length === 3 && states.includes('withheld');
-      },
-      PATIENCE_MS,
-    );
-    await world.client.setBalance({ address, value: full });
-    expect([heard(), receiver.at('/seller')]).toEqual([2, []]);
-    writeKeys(shop.record, other.record, till.record, ops.record);
-    await eventually(
-      'the key is read again',
-      async () => (await ask('DELETE', `/${webhook}`, undefined, ops.key)).status === 204,
-    );
-    await eventually('the lane works again', async () => {
-      const { body } = await get(`${facilitator.opsUrl}/health`);
-      return !JSON.stringify(body).includes('no_gas');
-    });
-  });
+    },
+  );
 
-  it('tell nothing more to a key that may not list the payee', async () => {
+  deep('tell nothing more to a key that may not list the payee', async () => {
     const webhook = await made('/revoked');
     writeKeys({ ...shop.record, scopes: ['settle'] }, other.record, till.record);
     await eventually('the key is read', async () => (await ask('GET', '')).status === 403);

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { x402Client, x402HTTPClient } from '@x402/core/client';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
@@ -11,6 +11,7 @@ import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
 import { ApiDescription } from '../support/api-description.js';
 import { type GivenHeaders, Hub, HUB_ADDRESS, type HubAnswer } from '../support/hub-world.js';
+import { deep, it } from '../support/part.js';
 import { type Json, newAccount } from '../support/payments.js';
 import { strictHeaders } from '../support/strict-signature.js';
 import { World } from '../support/world.js';
@@ -195,32 +196,35 @@ describe.each(['public', 'private'])('files for sale in a %s hub', (mode) => {
     expect((await earned()) - before).toBe(AMOUNT);
   });
 
-  it('costs nothing where the price has risen since the offer, or its bytes are damaged', async () => {
-    await sell('raised');
-    const buyer = await world.payer({ balance: ENDOWMENT });
-    const before = await earned();
-    const payment = await paymentFor(buyer, 'raised');
-    await price('raised', { amount: '2000' });
-    const refused = await download('raised', payment);
-    expect([refused.status, refused.json]).toEqual([
-      402,
-      expect.objectContaining({ error: 'invalid_payment_requirements' }),
-    ]);
-    const unique = randomBytes(40).toString('hex');
-    await sell('damaged', unique);
-    const again = await paymentFor(buyer, 'damaged');
-    const [volume, bytes] = volumeWith(dir, unique);
-    writeFileSync(
-      volume,
-      Buffer.from(bytes.toString('latin1').replace(unique, 'x'.repeat(80)), 'latin1'),
-    );
-    expect((await download('damaged', again)).status).toBe(500);
-    expect(await earned()).toBe(before);
-    // Its sale stayed open.
-    writeFileSync(volume, bytes);
-    expect((await download('damaged', again)).text).toBe(unique);
-    expect((await earned()) - before).toBe(AMOUNT);
-  });
+  deep(
+    'costs nothing where the price has risen since the offer, or its bytes are damaged',
+    async () => {
+      await sell('raised');
+      const buyer = await world.payer({ balance: ENDOWMENT });
+      const before = await earned();
+      const payment = await paymentFor(buyer, 'raised');
+      await price('raised', { amount: '2000' });
+      const refused = await download('raised', payment);
+      expect([refused.status, refused.json]).toEqual([
+        402,
+        expect.objectContaining({ error: 'invalid_payment_requirements' }),
+      ]);
+      const unique = randomBytes(40).toString('hex');
+      await sell('damaged', unique);
+      const again = await paymentFor(buyer, 'damaged');
+      const [volume, bytes] = volumeWith(dir, unique);
+      writeFileSync(
+        volume,
+        Buffer.from(bytes.toString('latin1').replace(unique, 'x'.repeat(80)), 'latin1'),
+      );
+      expect((await download('damaged', again)).status).toBe(500);
+      expect(await earned()).toBe(before);
+      // Its sale stayed open.
+      writeFileSync(volume, bytes);
+      expect((await download('damaged', again)).text).toBe(unique);
+      expect((await earned()) - before).toBe(AMOUNT);
+    },
+  );
 
   it('stays sold when its name is written again, its price is taken away, or it is removed', async () => {
     await sell('kept');
@@ -244,20 +248,23 @@ describe.each(['public', 'private'])('files for sale in a %s hub', (mode) => {
     else expect((await hub.get(path)).status).toBe(401);
   });
 
-  it('is sold and not sold again where the process is killed after the payment was sent', async () => {
-    await sell('crashed');
-    const buyer = await world.payer({ balance: ENDOWMENT });
-    const before = await earned();
-    const payment = await paymentFor(buyer, 'crashed');
-    const asking = download('crashed', payment).catch(() => undefined);
-    await paidBy(buyer);
-    await service.stop('SIGKILL');
-    await asking;
-    service = await world.service(settings());
-    hub = new Hub(service);
-    expect(await untilBytes('crashed', payment)).toBe(REPORT);
-    expect((await earned()) - before).toBe(AMOUNT);
-  });
+  deep(
+    'is sold and not sold again where the process is killed after the payment was sent',
+    async () => {
+      await sell('crashed');
+      const buyer = await world.payer({ balance: ENDOWMENT });
+      const before = await earned();
+      const payment = await paymentFor(buyer, 'crashed');
+      const asking = download('crashed', payment).catch(() => undefined);
+      await paidBy(buyer);
+      await service.stop('SIGKILL');
+      await asking;
+      service = await world.service(settings());
+      hub = new Hub(service);
+      expect(await untilBytes('crashed', payment)).toBe(REPORT);
+      expect((await earned()) - before).toBe(AMOUNT);
+    },
+  );
 
   /** Resolves when the payment is in a block. */
   async function paidBy({ address }: PrivateKeyAccount): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import { SIGNER } from '../../sandbox/accounts.js';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 import { startRedis } from '../../sandbox/redis.js';
@@ -11,6 +11,7 @@ import { type Service, startService } from '../../sandbox/service.js';
 import { RedisProxy } from '../chaos/redis-proxy.js';
 import { StepCatalogue } from '../chaos/steps.js';
 import { eventually } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -121,7 +122,7 @@ describe('a start', () => {
     expect(performance.now() - begun).toBeLessThan(2000);
   });
 
-  it('asks a Redis again that lets every first question of a start pass by', async () => {
+  deep('asks a Redis again that lets every first question of a start pass by', async () => {
     const port = await freePort();
     running.push(await startRedis(port));
     const proxy = await RedisProxy.start(() => port, new StepCatalogue());
@@ -143,7 +144,7 @@ describe('a start', () => {
     }
   });
 
-  it('does without a Redis that comes a moment later', async () => {
+  deep('does without a Redis that comes a moment later', async () => {
     const port = await freePort();
     const starting = service(`redis://127.0.0.1:${port}`);
     await new Promise((resolve) => setTimeout(resolve, 3000));

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Hex } from 'viem';
 import { type SandboxAccount, sandboxAccount } from '../../sandbox/accounts.js';
@@ -6,6 +6,7 @@ import type { Service } from '../../sandbox/service.js';
 import { laneKey, listKey } from '../../src/settlement/ledger/keys.js';
 import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { type Body, eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 
@@ -113,7 +114,7 @@ describe('a lane', () => {
     await service.stop();
   });
 
-  it('notices it without another block, when it has looked at the newest before', async () => {
+  deep('notices it without another block, when it has looked at the newest before', async () => {
     const service = await aService();
     // Making payers mines blocks, and there are to be none after those of this test.
     const [first, second] = [await aBody(), await aBody()];
@@ -131,7 +132,7 @@ describe('a lane', () => {
     await service.stop();
   });
 
-  it('fills account nonces that were allocated and never used', async () => {
+  deep('fills account nonces that were allocated and never used', async () => {
     const first = await aService();
     await settled(first);
     await first.stop();
@@ -153,22 +154,25 @@ describe('a lane', () => {
     await service.stop();
   });
 
-  it('whose key is taken out while its transactions are on their way is followed by another worker', async () => {
-    const first = await aService();
-    const settling = settle(first, await aBody()).catch(() => undefined);
-    await isInPool();
-    const [id = ''] = await redis.zrange(listKey(world.chainId, 'live'), '0', '-1');
-    await first.stop('SIGKILL');
-    await settling;
-    const second = await aService({ SIGNER_KEYS: sandboxAccount(40 + database).key });
-    await eventually('another process follows the lane', async () =>
-      Boolean(await redis.exists(`${lane()}:lease`)),
-    );
-    await mine(4);
-    const state = async (): Promise<unknown> =>
-      (await get(`${second.url}/v2/settlements/${id}`)).body['state'];
-    await eventually('it is told', async () => (await state()) === 'finalized');
-    await eventually('the lane is left', async () => !(await redis.exists(`${lane()}:lease`)));
-    await second.stop();
-  });
+  deep(
+    'whose key is taken out while its transactions are on their way is followed by another worker',
+    async () => {
+      const first = await aService();
+      const settling = settle(first, await aBody()).catch(() => undefined);
+      await isInPool();
+      const [id = ''] = await redis.zrange(listKey(world.chainId, 'live'), '0', '-1');
+      await first.stop('SIGKILL');
+      await settling;
+      const second = await aService({ SIGNER_KEYS: sandboxAccount(40 + database).key });
+      await eventually('another process follows the lane', async () =>
+        Boolean(await redis.exists(`${lane()}:lease`)),
+      );
+      await mine(4);
+      const state = async (): Promise<unknown> =>
+        (await get(`${second.url}/v2/settlements/${id}`)).body['state'];
+      await eventually('it is told', async () => (await state()) === 'finalized');
+      await eventually('the lane is left', async () => !(await redis.exists(`${lane()}:lease`)));
+      await second.stop();
+    },
+  );
 });

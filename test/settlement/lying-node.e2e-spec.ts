@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { type Hex, numberToHex } from 'viem';
 import { sandboxClient, sendNow } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
@@ -6,6 +6,7 @@ import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../src/protocol/evm
 import { RpcProxy } from '../chaos/rpc-proxy.js';
 import { authorizationOf } from '../differential/cases.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import {
   type Body,
   eip3009Body,
@@ -108,47 +109,56 @@ describe('a node that lies', () => {
     expect((await settling).body).toMatchObject({ success: true, transaction: hash });
   });
 
-  it('has neither logs nor receipts nor blocks: the copied payment stays pending until it has', async () => {
-    const node = await aProxy();
-    node.lie = ({ method, params }) => {
-      if (method === 'eth_getLogs' || method === 'eth_getBlockReceipts') return METHOD_NOT_FOUND;
-      const isWholeBlock = method === 'eth_getBlockByNumber' && params[1] === true;
-      return isWholeBlock ? NOT_AVAILABLE : undefined;
-    };
-    const service = await aService([node]);
-    const body = await aBody();
-    const settling = settleAt(service, body);
-    await isInPool();
-    const hash = await copyFirst(body);
-    await mine(3);
-    const answer = await settling;
-    expect(answer.body).toMatchObject({ success: false, errorReason: 'settlement_pending' });
-    node.lie = undefined;
-    const id = answer.headers.get('settlement-id') ?? '';
-    await eventually('it is known to be paid', async () => {
-      const { body: status } = await get(`${service.url}/v2/settlements/${id}`);
-      return status['paid'] === true && status['transaction'] === hash;
-    });
-  });
+  deep(
+    'has neither logs nor receipts nor blocks: the copied payment stays pending until it has',
+    async () => {
+      const node = await aProxy();
+      node.lie = ({ method, params }) => {
+        if (method === 'eth_getLogs' || method === 'eth_getBlockReceipts') return METHOD_NOT_FOUND;
+        const isWholeBlock = method === 'eth_getBlockByNumber' && params[1] === true;
+        return isWholeBlock ? NOT_AVAILABLE : undefined;
+      };
+      const service = await aService([node]);
+      const body = await aBody();
+      const settling = settleAt(service, body);
+      await isInPool();
+      const hash = await copyFirst(body);
+      await mine(3);
+      const answer = await settling;
+      expect(answer.body).toMatchObject({ success: false, errorReason: 'settlement_pending' });
+      node.lie = undefined;
+      const id = answer.headers.get('settlement-id') ?? '';
+      await eventually('it is known to be paid', async () => {
+        const { body: status } = await get(`${service.url}/v2/settlements/${id}`);
+        return status['paid'] === true && status['transaction'] === hash;
+      });
+    },
+  );
 
-  it('is two blocks behind: what was presented elsewhere a block ago is neither valid nor settled', async () => {
-    const { liar: first, service } = await liarAndWitness();
-    const body = await aBody();
-    await mine(3);
-    await sendNow(sandboxClient(world.anvil.url), { to: world.usd, data: presentationData(body) });
-    first.fault = { kind: 'lags', blocks: 2 };
-    const verified = await post(`${service.url}/v2/verify`, body);
-    expect(verified.body).toMatchObject({
-      isValid: false,
-      invalidReason: 'invalid_exact_evm_nonce_already_used',
-    });
-    const settled = await settleAt(service, body);
-    expect(settled.body).toMatchObject({
-      success: false,
-      errorReason: 'invalid_exact_evm_nonce_already_used',
-    });
-    expect((await world.client.getTxpoolStatus()).pending).toBe(0);
-  });
+  deep(
+    'is two blocks behind: what was presented elsewhere a block ago is neither valid nor settled',
+    async () => {
+      const { liar: first, service } = await liarAndWitness();
+      const body = await aBody();
+      await mine(3);
+      await sendNow(sandboxClient(world.anvil.url), {
+        to: world.usd,
+        data: presentationData(body),
+      });
+      first.fault = { kind: 'lags', blocks: 2 };
+      const verified = await post(`${service.url}/v2/verify`, body);
+      expect(verified.body).toMatchObject({
+        isValid: false,
+        invalidReason: 'invalid_exact_evm_nonce_already_used',
+      });
+      const settled = await settleAt(service, body);
+      expect(settled.body).toMatchObject({
+        success: false,
+        errorReason: 'invalid_exact_evm_nonce_already_used',
+      });
+      expect((await world.client.getTxpoolStatus()).pending).toBe(0);
+    },
+  );
 
   it('says that a reverted transaction succeeded: nobody is told so, and the truth comes in the end', async () => {
     const { liar, service } = await liarAndWitness({ SETTLE_WAIT_MS: '3000' });
@@ -199,7 +209,7 @@ describe('a node that lies', () => {
     });
   }
 
-  it.each([1, 2])(
+  deep.each([1, 2])(
     'names a final block that does not exist, of %i nodes: nothing is final by it, and it is forgotten',
     async (count) => {
       const liar = await aProxy();
@@ -234,20 +244,25 @@ describe('a node that lies', () => {
     },
   );
 
-  it('counts more transactions of the signer than there are while the lane opens: it opens when that ends', async () => {
-    const [liar, witness] = [await aProxy(), await aProxy()];
-    liar.lie = ({ method }, truth) =>
-      method === 'eth_getTransactionCount' ? { result: numberToHex(Number(truth) + 5) } : undefined;
-    const service = await aService([liar, witness]);
-    await rest(1500);
-    liar.lie = undefined;
-    const settling = settleAt(service, await aBody());
-    await isInPool();
-    await mine();
-    expect((await settling).body).toMatchObject({ success: true });
-  });
+  deep(
+    'counts more transactions of the signer than there are while the lane opens: it opens when that ends',
+    async () => {
+      const [liar, witness] = [await aProxy(), await aProxy()];
+      liar.lie = ({ method }, truth) =>
+        method === 'eth_getTransactionCount'
+          ? { result: numberToHex(Number(truth) + 5) }
+          : undefined;
+      const service = await aService([liar, witness]);
+      await rest(1500);
+      liar.lie = undefined;
+      const settling = settleAt(service, await aBody());
+      await isInPool();
+      await mine();
+      expect((await settling).body).toMatchObject({ success: true });
+    },
+  );
 
-  it('names a least tip above the cap: the lane goes on through the other one', async () => {
+  deep('names a least tip above the cap: the lane goes on through the other one', async () => {
     const { liar, service } = await liarAndWitness();
     liar.lie = ({ method }) =>
       method === 'eth_sendRawTransaction'
@@ -266,7 +281,7 @@ describe('a node that lies', () => {
     }
   });
 
-  it.each([
+  deep.each([
     ['is asked about again where there is one more', 2, { invalidReason: 'network_unavailable' }],
     ['is believed by nobody where two say otherwise', 3, { isValid: true }],
   ])(
@@ -295,7 +310,7 @@ describe('a node that lies', () => {
     },
   );
 
-  it('throws nobody out by a head that does not exist', async () => {
+  deep('throws nobody out by a head that does not exist', async () => {
     const { liar, service } = await liarAndWitness();
     liar.lie = ({ method, params }, truth) => {
       if (method === 'eth_blockNumber') return { result: '0x3b9aca00' };

@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Address } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import { Browser } from '../support/browser.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
+import { deep, it } from '../support/part.js';
 import { newAccount, nowSeconds, TRANSFER_TYPES } from '../support/payments.js';
 import { TestSeller } from './test-seller.js';
 import { signed, WalletWorld } from './wallet-world.js';
@@ -286,7 +287,7 @@ describe('a payment above "askAbove"', () => {
     expect([fickle.shown, await spentBy(buyer)]).toEqual([shown + 1, '0.75']);
   });
 
-  it('is asked about anew when the rules have changed', async () => {
+  deep('is asked about anew when the rules have changed', async () => {
     const buyer = await newBuyer();
     const change = (more: object) => wallets.send('PUT', RULES, buyer.ownerToken, rules(more));
     const first = await awaiting(buyer, 'changed');
@@ -314,7 +315,7 @@ describe('a payment above "askAbove"', () => {
     expect(late.body['rule']).toBe('kill_switch');
   });
 
-  it('runs out, and the yes with it', async () => {
+  deep('runs out, and the yes with it', async () => {
     const hasty = await wallets.another({ WALLET_ASK_SECONDS: '10' });
     const buyer = await newBuyer();
     const buy = (intentId: string) =>
@@ -340,7 +341,7 @@ describe('a payment above "askAbove"', () => {
     expect(await spentBy(buyer)).toBe('0');
   });
 
-  it('is not signed past the owner by the other door', async () => {
+  deep('is not signed past the owner by the other door', async () => {
     const buyer = await newBuyer();
     const message = {
       from: buyer.address,
@@ -363,7 +364,7 @@ describe('a payment above "askAbove"', () => {
     expect([refused.status, refused.body['rule']]).toEqual([403, 'ask_above']);
   });
 
-  it('waits with nineteen others at most, of which a no is one until it runs out', async () => {
+  deep('waits with nineteen others at most, of which a no is one until it runs out', async () => {
     const buyer = await newBuyer();
     fickle.amount = ONE;
     const asks: string[] = [];
@@ -381,7 +382,7 @@ describe('a payment above "askAbove"', () => {
     await awaiting(buyer, 'one-more', fickle.url);
   });
 
-  it('remembers a yes, and that it was used, when Redis has lost everything', async () => {
+  deep('remembers a yes, and that it was used, when Redis has lost everything', async () => {
     const buyer = await newBuyer();
     const before = await seller.received();
     const [said, open] = [await awaiting(buyer, 'kept'), await awaiting(buyer, 'asked-anew')];

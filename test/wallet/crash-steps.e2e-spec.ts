@@ -3,13 +3,14 @@ import type { Address } from 'viem';
 import { CONFIRM, MARK_SIGNED, RESERVE } from '../../src/wallet/budget/budget-scripts.js';
 import { SWAP_INTENT } from '../../src/wallet/pay/intent.js';
 import { type Answer, post } from '../support/http.js';
+import { isCore } from '../support/part.js';
 import { PrivyFixture } from './privy/privy-fixture.js';
 import { TestSeller } from './test-seller.js';
 import { RedisTripwire, SellerTripwire } from './tripwire.js';
 import { WalletWorld } from './wallet-world.js';
 
 const ONE = 10n ** 18n;
-const SALE_GRACE_MS = 60_000;
+const SALE_GRACE_MS = 5000;
 const FUNDS = 100n * ONE;
 
 interface Buyer {
@@ -36,7 +37,7 @@ describe('a wallet process that is killed at a step of a payment', () => {
       redis = await RedisTripwire.start(world.redis.port);
       return { ...privy.settings, ROLES: 'wallet', REDIS_URL: redis.url };
     });
-    const facilitator = await wallets.world.service();
+    const facilitator = await wallets.world.service({ SALE_GRACE_MS: String(SALE_GRACE_MS) });
     seller = await TestSeller.start(wallets.world, facilitator.url);
     shop = await SellerTripwire.start(seller.url);
     // Redis knows every script from here on: a script it does not know has not run.
@@ -59,7 +60,7 @@ describe('a wallet process that is killed at a step of a payment', () => {
     };
   };
   /** Name of each step, and what kills there. */
-  const steps: readonly (readonly [string, (kill: () => void) => void])[] = [
+  const allSteps: readonly (readonly [string, (kill: () => void) => void])[] = [
     [
       'before the budget is charged',
       (kill) => {
@@ -123,6 +124,13 @@ describe('a wallet process that is killed at a step of a payment', () => {
       },
     ],
   ];
+  /** Of `npm test`: charged, signed and settled, each before the next is known of it. */
+  const coreSteps = [
+    'charged, not in the journal',
+    'signed, nobody knows',
+    'settled, not answered',
+  ];
+  const steps = isCore ? allSteps.filter(([step]) => coreSteps.includes(step)) : allSteps;
 
   const pay = (agent: string, intentId: string, url = wallets.url): Promise<Answer> =>
     post(

@@ -7,10 +7,11 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { freePort } from '../../sandbox/processes.js';
+import { deep, it } from '../support/part.js';
 import { newAccount } from '../support/payments.js';
 import {
   Browser,
@@ -569,7 +570,7 @@ describe('the wallet over OAuth', () => {
       expect((await refresh(await letIn(), { resource })).status).toBe(200);
     });
 
-    it('a token of another site, though it has the same secrets and the same Redis', async () => {
+    deep('a token of another site, though it has the same secrets and the same Redis', async () => {
       const { access } = await letIn();
       expect((await ask(access)).status).toBe(200);
       const other = await wallets.another({ WALLET_PUBLIC_URL: 'http://127.0.0.1:1' });
@@ -647,7 +648,7 @@ describe('the wallet over OAuth', () => {
       site.closeAllConnections();
     });
 
-    it('and tells the owner which host says so', async () => {
+    deep('and tells the owner which host says so', async () => {
       const { verifier, challenge } = proofKey();
       const browser = new Browser();
       const page = await browser.open(linkOf(`${at}/client`, challenge));
@@ -664,7 +665,7 @@ describe('the wallet over OAuth', () => {
       expect(answer).toMatch(/^40[01] invalid_(client|redirect_uri)/);
     });
 
-    it('but not with URLs in it that would be fetched, too', async () => {
+    deep('but not with URLs in it that would be fetched, too', async () => {
       documents['/sector'] = {
         ...METADATA,
         client_id: `${at}/sector`,
@@ -681,7 +682,7 @@ describe('the wallet over OAuth', () => {
       expect(fetched).not.toContain('/inside');
     });
 
-    it('but not from where agents may buy', async () => {
+    deep('but not from where agents may buy', async () => {
       const other = await wallets.another({ WALLET_OAUTH_FETCH_ALLOW: '' });
       const link = new URL(linkOf(`${at}/client`, proofKey().challenge));
       link.port = new URL(other.url).port;
@@ -691,7 +692,7 @@ describe('the wallet over OAuth', () => {
       await other.stop();
     });
 
-    it('but not from inside', async () => {
+    deep('but not from inside', async () => {
       for (const inside of ['https://169.254.169.254/client', 'https://[::1]/client']) {
         const answer = await new Browser().open(linkOf(inside, proofKey().challenge));
         expect(answer).toMatch(/^40[01] invalid_client/);
@@ -777,12 +778,12 @@ describe('the wallet over OAuth', () => {
       return { status: response.status, error: location.searchParams.get('error') };
     };
 
-    it('a request is refused for what is too long in it', async () => {
+    deep('a request is refused for what is too long in it', async () => {
       const link = linkOf(await newClient(), proofKey().challenge, { state: 'x'.repeat(2049) });
       expect(await new Browser().open(link)).toMatch(/^400 invalid_request: state must be/);
     });
 
-    it('a network that has used its own up is told so, and nobody else', async () => {
+    deep('a network that has used its own up is told so, and nobody else', async () => {
       const link = linkOf(await newClient(), proofKey().challenge);
       const full = String((Date.now() + 16_000_000) * 1000);
       await redis.set('x402:rl:wallet-room:oauth:198.51.100.0/24', full, 'PX', 60_000);
@@ -793,7 +794,7 @@ describe('the wallet over OAuth', () => {
       expect(await openFrom('198.51.101.1', link)).toEqual({ status: 303, error: null });
     });
 
-    it('none where Redis is nearly full, while owners answer and agents work', async () => {
+    deep('none where Redis is nearly full, while owners answer and agents work', async () => {
       const owner = newAccount();
       const { access } = await letIn(owner);
       const link = linkOf(await newClient(), proofKey().challenge);

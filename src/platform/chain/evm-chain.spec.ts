@@ -471,12 +471,10 @@ describe('an endpoint that hangs', () => {
   it('is joined by the next one', async () => {
     const { chain } = await aChain(new FakeChain(20), 2);
     const hung = new Promise<string>(() => undefined);
-    const startedAt = performance.now();
     const name = await chain.withView(({ health: { endpoint } }) =>
       endpoint.name === '56-0' ? hung : Promise.resolve(endpoint.name),
     );
     expect(name).toBe('56-1');
-    expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 
   it('is asked last while it fails', async () => {

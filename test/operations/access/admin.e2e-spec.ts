@@ -1,12 +1,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { SIGNER } from '../../../sandbox/accounts.js';
 import type { Service } from '../../../sandbox/service.js';
 import { createApiKey } from '../../../src/operations/access/api-key.js';
 import { ApiDescription } from '../../support/api-description.js';
 import { type Answer, eventually, get, post } from '../../support/http.js';
+import { deep, it } from '../../support/part.js';
 import { type Body, eip3009Body, type Json, newAccount, uptoBody } from '../../support/payments.js';
 import { World } from '../../support/world.js';
 
@@ -159,7 +160,7 @@ describe('the operator page', () => {
     expect(service.log()).toContain('lane resumed');
   });
 
-  it('follows what was sent before the pause to its end', async () => {
+  deep('follows what was sent before the pause to its end', async () => {
     await world.client.setIntervalMining({ interval: 0 });
     const body = await payment();
     const handedOut = await post(`${service.url}/settle`, body, {
@@ -192,34 +193,37 @@ describe('the operator page', () => {
     await admin(`lanes/${lane}/resume`, 'POST');
   });
 
-  it('follows what a lane sent before it was retired to its end, and nothing new goes by it', async () => {
-    await world.client.setIntervalMining({ interval: 0 });
-    const handedOut = await post(`${service.url}/settle`, await payment(), {
-      'X-API-Key': shop.key,
-      Prefer: 'respond-async',
-    });
-    expect(handedOut.status).toBe(202);
-    const id = handedOut.headers.get('settlement-id') ?? '';
-    const url = `${service.url}/v2/settlements/${id}`;
-    await eventually('it is sent', async () => (await get(url)).body['state'] === 'broadcast');
+  deep(
+    'follows what a lane sent before it was retired to its end, and nothing new goes by it',
+    async () => {
+      await world.client.setIntervalMining({ interval: 0 });
+      const handedOut = await post(`${service.url}/settle`, await payment(), {
+        'X-API-Key': shop.key,
+        Prefer: 'respond-async',
+      });
+      expect(handedOut.status).toBe(202);
+      const id = handedOut.headers.get('settlement-id') ?? '';
+      const url = `${service.url}/v2/settlements/${id}`;
+      await eventually('it is sent', async () => (await get(url)).body['state'] === 'broadcast');
 
-    await admin(`lanes/${lane}/retire`, 'POST');
-    await eventually('it is seen', async () => (await lanes())[0]?.['isRetiring'] === true);
-    expect((await lanes())[0]).toMatchObject({ retiring: { by: 'night-shift' } });
-    const nonce = (await lanes())[0]?.['nextNonce'];
-    const refused = await settle(await payment());
-    expect(refused.body).toMatchObject({ success: false, transaction: '' });
+      await admin(`lanes/${lane}/retire`, 'POST');
+      await eventually('it is seen', async () => (await lanes())[0]?.['isRetiring'] === true);
+      expect((await lanes())[0]).toMatchObject({ retiring: { by: 'night-shift' } });
+      const nonce = (await lanes())[0]?.['nextNonce'];
+      const refused = await settle(await payment());
+      expect(refused.body).toMatchObject({ success: false, transaction: '' });
 
-    await world.client.setIntervalMining({ interval: 1 });
-    await eventually('it is final', async () => (await get(url)).body['state'] === 'finalized');
-    await eventually('nothing is in flight', async () => {
-      return ((await lanes())[0]?.['attempts'] as Json[]).length === 0;
-    });
-    // Its key can be taken out now: nothing of it is on its way, and it has signed nothing more.
-    expect((await lanes())[0]).toMatchObject({ isRetiring: true, nextNonce: nonce });
-    await admin(`lanes/${lane}/reinstate`, 'POST');
-    await eventually('it is back', async () => (await lanes())[0]?.['isRetiring'] !== true);
-  });
+      await world.client.setIntervalMining({ interval: 1 });
+      await eventually('it is final', async () => (await get(url)).body['state'] === 'finalized');
+      await eventually('nothing is in flight', async () => {
+        return ((await lanes())[0]?.['attempts'] as Json[]).length === 0;
+      });
+      // Its key can be taken out now: nothing of it is on its way, and it has signed nothing more.
+      expect((await lanes())[0]).toMatchObject({ isRetiring: true, nextNonce: nonce });
+      await admin(`lanes/${lane}/reinstate`, 'POST');
+      await eventually('it is back', async () => (await lanes())[0]?.['isRetiring'] !== true);
+    },
+  );
 
   it('retires a lane at once, and reinstates it', async () => {
     const isOffered = async (): Promise<boolean> => {
