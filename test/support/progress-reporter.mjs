@@ -57,7 +57,7 @@ export default class ProgressReporter {
     const left = this.#total - this.#done;
     print(
       `${this.#done} files in ${minutes} min: ${numPassedTests} tests passed, ${numFailedTests} failed` +
-        (numPendingTests > 0 ? `, ${numPendingTests} left out` : '') +
+        (numPendingTests > 0 ? `, ${numPendingTests} of the other part` : '') +
         (left > 0 ? `; ${left} files were not played` : ''),
     );
     print(`Times by file: ${relative(ROOT, TIMES)}`);
