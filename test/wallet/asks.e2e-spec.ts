@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Address } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
