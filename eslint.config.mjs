@@ -21,6 +21,8 @@ const BROWSER = Object.fromEntries(
     'URLSearchParams',
     'TextEncoder',
     'addEventListener',
+    'removeEventListener',
+    'AbortSignal',
     'FormData',
     'getComputedStyle',
     'atob',
@@ -125,7 +127,7 @@ export default defineConfig(
   },
   {
     // The pages are served as they are written: plain scripts and modules of the browser.
-    files: ['public/*.js'],
+    files: ['public/**/*.js'],
     languageOptions: { sourceType: 'module', globals: BROWSER },
     rules: {
       'no-restricted-syntax': ['error', ...NO_SPREAD_OF_A_LITERAL],

@@ -18,6 +18,7 @@ import { traceRequests } from './platform/tracing/request-spans.js';
 /** Pages for people, with what they load. */
 const PAGES = [
   '/docs',
+  '/components',
   '/admin',
   '/wallet',
   '/hub',

@@ -106,7 +106,7 @@ describe('what a service shows to whoever reaches it', () => {
     expect(JSON.stringify(body['paths'])).not.toMatch(/\/api\/|wallet|admin/);
   });
 
-  it.each(['/metrics', '/admin', '/admin/admin.js', '/admin/uplot.js', '/admin/api/overview'])(
+  it.each(['/metrics', '/admin', '/admin/app.js', '/admin/uplot.js', '/admin/api/overview'])(
     'shows %s at the operators’ port alone, however it is written and whatever key comes with it',
     async (path) => {
       const key = `x-api-key: ${operator.key}\r\n`;

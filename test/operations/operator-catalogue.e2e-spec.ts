@@ -159,79 +159,85 @@ describe('the catalogue for operators', () => {
       );
       browser = await Browser.start(1200, 1000);
       await browser.open(`${service.opsUrl}/admin`);
-      await browser.until(`document.getElementById('enter')?.hidden === false`);
+      await browser.until(`document.getElementById('enter') !== null`);
       await browser.evaluate(
         `document.getElementById('key').value = '${operator.key}'; document.getElementById('enter').requestSubmit()`,
       );
-      await browser.until(`document.getElementById('view').hidden === false`);
+      await browser.until(`document.querySelector('.tiles') !== null`);
+      await browser.evaluate(`location.hash = '#/catalogue'; 0`);
     }, PATIENCE_MS);
     afterAll(() => browser.stop());
 
-    const untilIn = (id: string, text: string): Promise<void> =>
+    const untilIn = (selector: string, text: string): Promise<void> =>
       browser.until(
-        `document.getElementById('${id}').textContent.includes(${JSON.stringify(text)})`,
+        `document.querySelector('${selector}')?.textContent.includes(${JSON.stringify(text)}) === true`,
       );
-    const press = (id: string, name: string): Promise<unknown> =>
+    const press = (selector: string, name: string): Promise<unknown> =>
       browser.evaluate(
-        `[...document.querySelectorAll('#${id} button')].find((one) => one.textContent === '${name}').click()`,
+        `[...document.querySelectorAll('${selector} button')].find((one) => one.textContent === '${name}').click()`,
       );
+    const untilClosed = (): Promise<void> =>
+      browser.until(`document.querySelector('dialog') === null`);
     async function confirm(reason: string): Promise<void> {
-      await browser.until(`document.getElementById('verdict').open`);
+      await browser.until(`document.querySelector('dialog')?.open === true`);
       await browser.evaluate(
-        `document.getElementById('verdict-reason').value = '${reason}'; document.getElementById('verdict-form').requestSubmit()`,
+        `document.querySelector('dialog [name="reason"]').value = '${reason}'; document.querySelector('dialog form').requestSubmit()`,
       );
     }
 
     it('shows what strangers and operators wrote as text', async () => {
-      await untilIn('entries', SHOWN);
-      await untilIn('denials', SHOWN);
-      const markup = `#catalogue img, #catalogue [onerror], #verdict img`;
+      await untilIn('#entries', SHOWN);
+      await untilIn('#denials', SHOWN);
+      const markup = `#view img, #view [onerror], dialog img`;
       expect(await browser.evaluate(`document.querySelectorAll('${markup}').length`)).toBe(0);
-      await press('denials', 'Allow host');
-      await untilIn('verdict', SHOWN);
-      await press('verdict', 'Cancel');
+      await press('#denials', 'Allow host');
+      await untilIn('dialog', SHOWN);
       expect(await browser.evaluate(`document.querySelectorAll('${markup}').length`)).toBe(0);
+      await press('dialog', 'Cancel');
+      await untilClosed();
       expect(await browser.evaluate(`globalThis.isHit === undefined`)).toBe(true);
       expect(await browser.evaluate(`document.body.textContent.includes('\\u202e')`)).toBe(false);
     });
 
     it('denies nothing without a reason', async () => {
-      await press('entries', 'Deny host');
+      await press('#entries', 'Deny host');
       await confirm('');
-      expect(await browser.evaluate(`document.getElementById('verdict').open`)).toBe(true);
-      await press('verdict', 'Cancel');
+      expect(await browser.evaluate(`document.querySelector('dialog').open`)).toBe(true);
+      await press('dialog', 'Cancel');
+      await untilClosed();
       expect(await codeOf(RESOURCE)).toBe('listed');
     });
 
     it('denies by a button and a reason, and allows again', async () => {
-      await press('entries', 'Deny host');
+      await press('#entries', 'Deny host');
       await confirm('at the request of its owner');
-      await untilIn('entries', 'host: at the request of its owner');
-      await untilIn('denials', HOST);
+      await untilIn('#entries', 'host: at the request of its owner');
+      await untilIn('#denials', HOST);
       expect(await codeOf(RESOURCE)).toBe('denied');
-      await press('entries', 'Allow host');
+      await press('#entries', 'Allow host');
       await confirm('owner agrees');
-      await untilIn('entries', 'listed');
+      await untilIn('#entries', 'listed');
       expect(await codeOf(RESOURCE)).toBe('listed');
     });
 
     it('says a mistake where it was made', async () => {
+      await untilClosed();
       await browser.evaluate(`
         document.querySelector('#deny-something [name="value"]').value = 'nobody';
         document.getElementById('deny-something').requestSubmit()`);
       await confirm('spam');
-      await untilIn('verdict-problem', 'value must be an address');
-      await press('verdict', 'Cancel');
+      await untilIn('dialog .error', 'value must be an address');
+      await press('dialog', 'Cancel');
+      await untilClosed();
       const complaints = browser.complaints.splice(0).filter((text) => !text.includes('400'));
       expect(complaints).toEqual([]);
     });
 
-    it('leaves nothing when the key is forgotten', async () => {
+    it('leaves nothing when somebody signs out', async () => {
       await browser.evaluate(`document.getElementById('leave').click()`);
-      for (const id of ['entries', 'denials', 'verdict-title']) {
-        const text = `document.getElementById('${id}').textContent`;
-        expect([id, await browser.evaluate(text)]).toEqual([id, '']);
-      }
+      await browser.until(`document.getElementById('enter') !== null`);
+      const text = String(await browser.evaluate(`document.body.textContent`));
+      for (const part of [HOST, payTo.toLowerCase()]) expect(text).not.toContain(part);
     });
   });
 });

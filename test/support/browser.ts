@@ -104,13 +104,23 @@ export class Browser {
     });
     const browser = new Browser(started, folder, socket);
     for (const domain of ['Page', 'Runtime', 'Log']) await browser.#send(`${domain}.enable`);
-    await browser.#send('Emulation.setDeviceMetricsOverride', {
+    await browser.resize(width, height);
+    return browser;
+  }
+
+  async resize(width: number, height: number): Promise<void> {
+    await this.#send('Emulation.setDeviceMetricsOverride', {
       width,
       height,
       deviceScaleFactor: 1,
       mobile: false,
     });
-    return browser;
+  }
+
+  /** Light or dark, as a person prefers it. */
+  async prefer(scheme: 'light' | 'dark'): Promise<void> {
+    const features = [{ name: 'prefers-color-scheme', value: scheme }];
+    await this.#send('Emulation.setEmulatedMedia', { features });
   }
 
   async open(url: string): Promise<void> {

@@ -154,24 +154,33 @@ export const ADMIN_OPENAPI: OpenApiPart = {
       },
       processes: listOf(object({ process: text, roles: listOf(text), version: text })),
       networks: listOf(
-        object({
-          network: text,
-          queue: object({ queued: count, oldestQueuedMs: count, unfinished: count }),
-          unclaimed: object({
-            count: { ...count, description: 'Paid and delivered to nobody: the 5000 newest.' },
-            oldestMs: count,
-            sums: listOf(
-              object({
-                asset: text,
-                count,
-                amount: { ...text, description: 'In atomic units.' },
-              }),
-            ),
-          }),
-          headAgeMs: { type: ['integer', 'null'] },
-          endpoints: object({ reachable: count, all: count }),
-          lanes: listOf(reference('Lane')),
-        }),
+        object(
+          {
+            network: text,
+            queue: object({ queued: count, oldestQueuedMs: count, unfinished: count }),
+            unclaimed: object({
+              count: { ...count, description: 'Paid and delivered to nobody: the 5000 newest.' },
+              oldestMs: count,
+              sums: listOf(
+                object({
+                  asset: text,
+                  count,
+                  amount: { ...text, description: 'In atomic units.' },
+                }),
+              ),
+            }),
+            headAgeMs: { type: ['integer', 'null'] },
+            endpoints: object({ reachable: count, all: count }),
+            lanes: listOf(reference('Lane')),
+          },
+          {
+            coin: { ...text, description: 'Symbol of the native coin, where it is known.' },
+            explorer: {
+              ...text,
+              description: 'Of a block explorer, with `/address/…` and `/tx/…` below it.',
+            },
+          },
+        ),
       ),
     }),
   },

@@ -97,6 +97,10 @@ interface QueueView {
 
 interface NetworkView {
   readonly network: string;
+  /** Symbol of the native coin, where it is known. */
+  readonly coin?: string;
+  /** Of a block explorer: `<explorer>/address/…`, `<explorer>/tx/…`. */
+  readonly explorer?: string;
   readonly queue: QueueView;
   /** What is paid and was delivered to nobody. */
   readonly unclaimed: Omit<UnclaimedHealth, 'network'>;
@@ -144,8 +148,11 @@ export class AdminService {
     const networks = await Promise.all(
       this.chains.all.map(async (chain): Promise<NetworkView> => {
         const head = chain.bestHead?.head;
+        const { coin, explorerUrl: explorer } = chain.config;
         return {
           network: chain.config.network,
+          ...(coin !== undefined && { coin }),
+          ...(explorer !== undefined && { explorer }),
           queue: await this.#queue(chain.chainId),
           unclaimed: unclaimedOf(unclaimed, chain.config.network),
           headAgeMs: head === undefined ? null : Math.max(0, at - head.timestamp * 1000),

@@ -10,6 +10,9 @@ interface BuiltInNetwork {
   /** Public endpoints of the chain's makers, for trying out: rate-limited, and those of 56 have no `eth_getLogs`. */
   readonly publicRpcUrls: readonly string[];
   readonly tokens: readonly BuiltInToken[];
+  /** Symbol of the native coin. */
+  readonly coin: string;
+  readonly explorerUrl: string;
   /** The least tip that validators take or nodes suggest, in wei for a unit of gas. Providers may ask for more. */
   readonly leastTipWei: bigint;
 }
@@ -33,6 +36,8 @@ export interface BuiltInToken {
 export const BUILT_IN_NETWORKS: readonly BuiltInNetwork[] = [
   {
     chainId: 56,
+    coin: 'BNB',
+    explorerUrl: 'https://bscscan.com',
     leastTipWei: 50_000_000n,
     publicRpcUrls: [
       'https://bsc-dataseed.bnbchain.org',
@@ -103,6 +108,8 @@ export const BUILT_IN_NETWORKS: readonly BuiltInNetwork[] = [
   },
   {
     chainId: 97,
+    coin: 'tBNB',
+    explorerUrl: 'https://testnet.bscscan.com',
     leastTipWei: 50_000_000n,
     publicRpcUrls: [
       'https://bsc-testnet-dataseed.bnbchain.org',
@@ -137,6 +144,8 @@ export const BUILT_IN_NETWORKS: readonly BuiltInNetwork[] = [
   },
   {
     chainId: 8453,
+    coin: 'ETH',
+    explorerUrl: 'https://basescan.org',
     leastTipWei: 1_000_000n,
     publicRpcUrls: ['https://mainnet.base.org'],
     tokens: [
@@ -152,6 +161,8 @@ export const BUILT_IN_NETWORKS: readonly BuiltInNetwork[] = [
   },
   {
     chainId: 84_532,
+    coin: 'ETH',
+    explorerUrl: 'https://sepolia.basescan.org',
     leastTipWei: 1_000_000n,
     publicRpcUrls: ['https://sepolia.base.org'],
     tokens: [

@@ -13,16 +13,16 @@ import {
   decimalSetting,
   describeIssues,
   type GivenSettings,
+  httpUrlSetting,
   integerSetting,
   listOf,
-  rpcUrlSetting,
 } from './settings.js';
 import { hasTwice, type SignerKey, signerKeySetting } from './signer-settings.js';
 import { TREASURY_SETTINGS, type TreasuryConfig, treasuryOf } from './treasury-settings.js';
 
 /** Settings that exist once per chain: `NAME_<chainId>`. */
 export const ChainSettings = z.object({
-  RPC_URLS: listOf(rpcUrlSetting).optional(),
+  RPC_URLS: listOf(httpUrlSetting).optional(),
   SIGNER_KEYS: listOf(signerKeySetting).optional(),
   EXACT_PERMIT2_PROXY: addressSetting.default(EXACT_PERMIT2_PROXY),
   UPTO_PERMIT2_PROXY: addressSetting.default(UPTO_PERMIT2_PROXY),
@@ -36,6 +36,8 @@ export const ChainSettings = z.object({
   APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
   APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
   APPROVAL_MAX_TOP_UP: decimalSetting(18).default(100_000_000_000_000n),
+  /** Of a block explorer; addresses are at `/address/…` and transactions at `/tx/…` of it. */
+  EXPLORER_URL: httpUrlSetting.optional(),
   ...TREASURY_SETTINGS,
 });
 
@@ -65,6 +67,10 @@ export interface NetworkConfig {
   /** `undefined` where nobody refills the lanes. */
   readonly treasury?: TreasuryConfig | undefined;
   readonly knownTokens: readonly BuiltInToken[];
+  /** Of a block explorer, without a slash at its end. */
+  readonly explorerUrl?: string | undefined;
+  /** Symbol of the native coin, where it is known. */
+  readonly coin?: string | undefined;
 }
 
 /**
@@ -109,6 +115,8 @@ export function readNetwork(
     approvalSponsoring: approvalSponsoringOf(settings, builtIn?.leastTipWei),
     treasury: treasuryOf(settings, keys, suffix, problems),
     knownTokens: builtIn?.tokens ?? [],
+    explorerUrl: (settings.EXPLORER_URL ?? builtIn?.explorerUrl)?.replace(/\/+$/, ''),
+    coin: builtIn?.coin,
   };
 }
 

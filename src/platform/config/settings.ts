@@ -60,7 +60,7 @@ export const assetSetting: z.ZodType<string, string> = z
   .refine(isAssetName, 'must be an asset, such as eip155:56/0x…')
   .transform((text) => text.toLowerCase());
 
-export const rpcUrlSetting: z.ZodType<string, string> = z.url({
+export const httpUrlSetting: z.ZodType<string, string> = z.url({
   protocol: /^https?$/,
   error: 'must be an http or https URL',
 });

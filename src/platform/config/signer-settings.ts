@@ -2,14 +2,14 @@ import type { Address, Hex } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
 import { Secret } from './secret.js';
-import { integerSetting, rpcUrlSetting } from './settings.js';
+import { httpUrlSetting, integerSetting } from './settings.js';
 
 /** How keys that a service keeps are asked for signatures. */
 export const SIGNER_SETTINGS = {
   /** For one signature, with all tries. */
   SIGNER_TIMEOUT_MS: integerSetting(200, 10_000).default(2000),
-  AWS_KMS_ENDPOINT: rpcUrlSetting.optional(),
-  GCP_KMS_ENDPOINT: rpcUrlSetting.optional(),
+  AWS_KMS_ENDPOINT: httpUrlSetting.optional(),
+  GCP_KMS_ENDPOINT: httpUrlSetting.optional(),
 };
 
 export interface SignerConfig {

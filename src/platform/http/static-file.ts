@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Response } from 'express';
 
@@ -16,9 +16,12 @@ export class StaticFile {
   readonly #bytes: Buffer;
   readonly #type: string;
 
-  /** @throws Error when there is no such file. */
-  constructor(name: string, path: URL | string = new URL(name, FOLDER)) {
-    this.#bytes = readFileSync(path);
+  /**
+   * @param bytes - what is sent in place of the file of this name.
+   * @throws Error when there is no such file.
+   */
+  constructor(name: string, bytes: Buffer = readFileSync(new URL(name, FOLDER))) {
+    this.#bytes = bytes;
     this.#type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
   }
 
@@ -27,7 +30,13 @@ export class StaticFile {
    * @throws Error when there is no such file.
    */
   static ofPackage(name: string): StaticFile {
-    return new StaticFile(name, packages.resolve(name));
+    return new StaticFile(name, readFileSync(packages.resolve(name)));
+  }
+
+  /** The files of a folder of `public/`, by their names. */
+  static folder(name: string): ReadonlyMap<string, StaticFile> {
+    const names = readdirSync(new URL(`${name}/`, FOLDER));
+    return new Map(names.map((file) => [file, new StaticFile(`${name}/${file}`)]));
   }
 
   send(response: Response): void {

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { ComponentsController } from '../http/components.controller.js';
 import type { OpenApiPart } from '../http/openapi.js';
 import { OPENAPI_PARTS, OpenApiController } from './openapi.controller.js';
 
@@ -8,7 +9,7 @@ export class OpenApiModule {
   static forRoot(parts: readonly OpenApiPart[]): DynamicModule {
     return {
       module: OpenApiModule,
-      controllers: [OpenApiController],
+      controllers: [OpenApiController, ComponentsController],
       providers: [{ provide: OPENAPI_PARTS, useValue: parts }],
     };
   }

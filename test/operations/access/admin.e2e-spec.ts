@@ -58,7 +58,7 @@ describe('the operator page', () => {
 
   it('is not there at all without API keys', async () => {
     const open = await world.service({ ROLES: 'api' });
-    for (const path of ['/admin', '/admin/admin.js', '/admin/api/overview']) {
+    for (const path of ['/admin', '/admin/app.js', '/admin/api/overview']) {
       expect((await get(open.opsUrl + path)).status).toBe(404);
     }
     const { body } = await get(`${open.url}/openapi.json`);

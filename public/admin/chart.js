@@ -28,6 +28,7 @@ export function drawChart(box, { days, lines }) {
       axes: [
         {
           ...axis,
+          incrs: [1, 2, 7, 14, 30].map((days) => days * 86_400),
           values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toISOString().slice(5, 10)),
         },
         { ...axis, size: 90 },

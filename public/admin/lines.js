@@ -1,6 +1,6 @@
 /** Totals as lines of a chart: numbers alone, nothing is drawn here. */
 
-import { short } from './admin-common.js';
+import { short } from '../components/format.js';
 
 /** Of the assets with the most payments; more lines than these cannot be told apart. */
 export const LINES_MOST = 7;

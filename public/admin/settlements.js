@@ -1,0 +1,134 @@
+import { Address, Transaction } from '../components/address.js';
+import { Amount } from '../components/amount.js';
+import { Fields } from '../components/fields.js';
+import { short } from '../components/format.js';
+import { html } from '../components/html.js';
+import { ErrorBox, Off, State } from '../components/notes.js';
+import { Table } from '../components/table.js';
+import { Time } from '../components/time.js';
+import { ask } from './api.js';
+import { askedOf, firstPage, historyPage } from './listing.js';
+import { Pages, usePages } from './paged.js';
+import { go, hrefOf } from './place.js';
+
+const FRESH_MS = 3000;
+const STATES = [
+  'queued',
+  'broadcast',
+  'included',
+  'finalized',
+  'reverted',
+  'expired',
+  'foreign',
+  'withdrawn',
+];
+const SALES = [
+  ['', 'any'],
+  ['unclaimed', 'paid, not delivered'],
+  ['open', 'open'],
+  ['sold', 'sold'],
+];
+
+/** Of settlements, wherever they are listed. */
+export const settlementColumns = [
+  {
+    name: 'Claimed (UTC)',
+    cell: ({ times, settlementId }) =>
+      html`<a
+        href=${hrefOf('settlement', { id: settlementId })}
+        aria-label=${`Settlement ${settlementId}`}
+      >
+        ${times?.claimed === undefined ? short(settlementId) : html`<${Time} at=${times.claimed} />`}
+      </a>`,
+  },
+  {
+    name: 'State',
+    cell: ({ state, reason, sale, paid }) =>
+      html`<${State} name=${state} />
+        ${reason !== undefined && html`<div class="quiet">${reason}</div>`}
+        ${paid && sale === 'open' && html`<div class="quiet">not delivered yet</div>`}`,
+  },
+  {
+    name: 'Amount',
+    isNumber: true,
+    cell: ({ payment }) =>
+      payment &&
+      html`<${Amount}
+        atomic=${payment.settledAmount ?? payment.amount}
+        network=${payment.network}
+        asset=${payment.asset}
+      />`,
+  },
+  {
+    name: 'From, to',
+    cell: ({ payment }) =>
+      payment &&
+      html`<div><${Address} value=${payment.payer} network=${payment.network} /></div>
+        <div><${Address} value=${payment.payTo} network=${payment.network} /></div>`,
+  },
+  {
+    name: 'Transaction',
+    cell: ({ transaction, payment }) =>
+      html`<${Transaction} value=${transaction} network=${payment?.network} isShort />`,
+  },
+];
+
+const fieldsFor = ({ networks }) => [
+  {
+    name: 'search',
+    label: 'Payer, transaction or settlement id',
+    type: 'search',
+    isWide: true,
+  },
+  { name: 'payTo', label: 'Paid to', placeholder: '0x…' },
+  { name: 'state', label: 'State', options: [['', 'any'], ...STATES.map((one) => [one, one])] },
+  // Asked where this service knows of it.
+  ...(networks.some(({ unclaimed }) => unclaimed !== undefined)
+    ? [{ name: 'sale', label: 'Delivery', options: SALES }]
+    : []),
+  {
+    name: 'network',
+    label: 'Network',
+    options: [['', 'every'], ...networks.map(({ network }) => [network, network])],
+  },
+  { name: 'from', label: 'From (UTC)', type: 'date' },
+  { name: 'to', label: 'Before (UTC)', type: 'date' },
+];
+
+export function Settlements({ overview, fields }) {
+  const asked = askedOf(fields);
+  const hasHistory = overview.history.enabled;
+  const load = async (cursor) => {
+    const page =
+      cursor === undefined
+        ? await firstPage(ask, asked, hasHistory)
+        : await historyPage(ask, asked, cursor);
+    return { rows: page.settlements, next: page.nextCursor, problem: page.problem };
+  };
+  const pages = usePages(load, FRESH_MS, JSON.stringify(asked));
+  const problem = pages.answer?.problem;
+  return html`<${Fields}
+      label="Which settlements"
+      fields=${fieldsFor(overview)}
+      values=${fields}
+      onAsk=${(given) => go('settlements', given)}
+    />
+    ${
+      !hasHistory &&
+      html`<${Off}>
+        Only what Redis holds is listed: set <code>DATABASE_URL</code> to keep a history.
+      <//>`
+    }
+    <${ErrorBox} error=${problem} />
+    <div id="settlements">
+      <${Pages} pages=${pages}>
+        <${Table}
+          label="Settlements"
+          columns=${settlementColumns}
+          rows=${pages.rows}
+          keyOf=${({ settlementId }) => settlementId}
+          empty=${Object.keys(fields).length === 0 ? 'No settlement yet.' : 'No settlement found.'}
+        />
+      <//>
+    </div>`;
+}
