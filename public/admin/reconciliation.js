@@ -22,8 +22,9 @@ const COLUMNS = [
   {
     name: 'Finished (UTC)',
     cell: ({ id, finishedAt }) =>
-      html`<a href=${hrefOf('reconciliation', { run: id })} aria-label=${`Run ${id}`}>
+      html`<a href=${hrefOf('reconciliation', { run: id })}>
         <${Time} at=${finishedAt} />
+        <span class="offscreen">${` run ${id}`}</span>
       </a>`,
   },
   { name: 'Network', cell: ({ network }) => network },

@@ -34,11 +34,9 @@ export const settlementColumns = [
   {
     name: 'Claimed (UTC)',
     cell: ({ times, settlementId }) =>
-      html`<a
-        href=${hrefOf('settlement', { id: settlementId })}
-        aria-label=${`Settlement ${settlementId}`}
-      >
+      html`<a href=${hrefOf('settlement', { id: settlementId })}>
         ${times?.claimed === undefined ? short(settlementId) : html`<${Time} at=${times.claimed} />`}
+        <span class="offscreen">${` settlement ${settlementId}`}</span>
       </a>`,
   },
   {

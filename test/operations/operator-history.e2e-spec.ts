@@ -309,7 +309,7 @@ describe('the history for operators', () => {
     }
     const go = (place: string): Promise<unknown> =>
       browser.evaluate(`location.hash = '#/${place}'; 0`);
-    const linkOf = (id = ''): string => `#settlements a[aria-label="Settlement ${id}"]`;
+    const linkOf = (id = ''): string => `#settlements a[href$="id=${id}"]`;
     const untilListed = (id = ''): Promise<void> =>
       browser.until(`document.querySelector('${linkOf(id)}') !== null`);
     const find = (name: string, value: string): Promise<unknown> =>
