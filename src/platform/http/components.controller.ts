@@ -8,31 +8,36 @@ import { StaticFile } from './static-file.js';
 const packages = createRequire(import.meta.url);
 
 /** Preact and htm as their packages have them. A browser resolves no name of a package, so hooks are given a path. */
-const VENDORED = {
-  'preact.js': () => readFileSync(packages.resolve('preact')),
-  'hooks.js': () =>
-    Buffer.from(
-      readFileSync(packages.resolve('preact/hooks'), 'utf8')
-        .replace('"preact"', '"./preact.js"')
-        .replace(/\n\/\/# sourceMappingURL=.*/, ''),
-    ),
-  'htm.js': () => readFileSync(join(dirname(packages.resolve('htm')), 'htm.mjs')),
-} as const;
+const PACKAGED: ReadonlyMap<string, () => Buffer> = new Map([
+  ['preact.js', () => readFileSync(packages.resolve('preact'))],
+  ['htm.js', () => readFileSync(join(dirname(packages.resolve('htm')), 'htm.mjs'))],
+  [
+    'hooks.js',
+    () => {
+      const text = readFileSync(packages.resolve('preact/hooks'), 'utf8');
+      return Buffer.from(text.replace('"preact"', '"./preact.js"'));
+    },
+  ],
+]);
 
 /** What pages are made of: `public/components`, and the packages it needs. */
 @Controller('components')
 export class ComponentsController {
-  readonly #files: ReadonlyMap<string, StaticFile> = new Map([
-    ...StaticFile.folder('components'),
-    ...Object.entries(VENDORED).map(
-      ([name, bytes]) => [name, new StaticFile(name, bytes())] as const,
-    ),
-  ]);
+  readonly #files = new Map(StaticFile.folder('components'));
 
   @Get(':file')
   file(@Param('file') name: string, @Res() response: Response): void {
-    const file = this.#files.get(name);
+    const file = this.#files.get(name) ?? this.#packaged(name);
     if (file === undefined) throw new NotFoundException();
     file.send(response);
+  }
+
+  /** Read when it is first asked for: most processes show no page. */
+  #packaged(name: string): StaticFile | undefined {
+    const read = PACKAGED.get(name);
+    if (read === undefined) return undefined;
+    const file = new StaticFile(name, read());
+    this.#files.set(name, file);
+    return file;
   }
 }
