@@ -132,8 +132,10 @@ function HistoryNotes({ history }) {
 function NotDelivered({ settlement }) {
   if (!settlement.paid || settlement.sale !== 'open') return null;
   return html`<p class="notice warn">
-    The payee has the money, and no request got the answer that it was paid. The seller gets it by
-    repeating the same settle request; if it does not, the seller refunds the buyer.
+    The payee has the money, and no request got the answer that it was paid. Give the seller the
+    settlement id, payer and transaction: it sends the same settle again, with its Idempotency-Key,
+    and delivers. If it cannot, it refunds the buyer. Do not settle it yourself, and do not refund
+    from the key of a lane.
   </p>`;
 }
 

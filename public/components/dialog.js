@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from './html.js';
+import { html, useLayoutEffect, useRef, useState } from './html.js';
 import { ErrorBox } from './notes.js';
 
 /**
@@ -20,7 +20,7 @@ export function Confirm({
   const dialog = useRef();
   const [error, setError] = useState();
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current.showModal();
   }, []);
   const onSubmit = async (event) => {

@@ -4,7 +4,7 @@ import { plain } from './format.js';
 import htm from './htm.js';
 import { h } from './preact.js';
 
-export { useEffect, useRef, useState } from './hooks.js';
+export { useEffect, useLayoutEffect, useRef, useState } from './hooks.js';
 export { createContext, Fragment, render } from './preact.js';
 
 function shown(child) {

@@ -107,7 +107,7 @@ inBrowser.each([
     await browser.until(`document.querySelectorAll('#settlements tbody tr').length === 1`);
     expect(await placeOf()).toContain('sale=unclaimed');
     await press('#settlements tbody a');
-    await untilText('repeating the same settle request');
+    await untilText('it sends the same settle again');
     server.state.unclaimed = [];
   });
 
