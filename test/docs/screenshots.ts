@@ -57,7 +57,8 @@ async function lookAtOperatorPages(
   const payer = await world.payer();
   const sellers = [newAccount(), newAccount(), newAccount()];
   const pay = async (_: unknown, index: number): Promise<void> => {
-    const options = { payer, chainId: world.chainId, token: world.usd };
+    const amount = 10n ** 17n * BigInt(1 + (index % 4));
+    const options = { payer, chainId: world.chainId, token: world.usd, amount };
     const payTo = sellers[index % sellers.length]?.address ?? newAccount().address;
     const body = await eip3009Body({ ...options, payTo });
     await post(`${service.url}/settle`, body, { 'X-API-Key': shop.key });
@@ -92,7 +93,6 @@ async function lookAtOperatorPages(
   await takePictures(browser, 'admin');
 
   await go('settlements', `document.querySelectorAll('#settlements tbody tr').length >= 12`);
-  await takePictures(browser, 'admin-settlements');
   await browser.evaluate(`document.querySelector('#settlements tbody tr:last-child a').click()`);
   await browser.until(`document.querySelectorAll('.timeline li').length > 4`);
   await takePictures(browser, 'admin-settlement');
@@ -101,13 +101,14 @@ async function lookAtOperatorPages(
   await world.client.setBalance({ address: sandboxAccount(4).address, value: 10n ** 12n });
   await go('lanes', `document.querySelectorAll('.lane').length === 3`);
   await browser.evaluate(
-    `[...document.querySelectorAll('.lane')].find((lane) => lane.textContent.includes('working')).querySelector('.buttons button').click()`,
+    `[...document.querySelectorAll('.lane')].find((lane) => !lane.textContent.toLowerCase().includes('${sandboxAccount(4).address.toLowerCase()}')).querySelector('.buttons button').click()`,
   );
   await browser.until(`document.querySelector('dialog')?.open === true`);
   await browser.evaluate(`document.querySelector('dialog form').requestSubmit()`);
   await browser.until(`document.body.textContent.includes('Paused by night-shift')`);
+  // It is seen to be out of gas when it is to send something.
+  const traffic = Promise.all(Array.from({ length: 60 }, pay));
   await browser.until(`document.body.textContent.includes('Out of gas.')`);
-  const traffic = Promise.all(Array.from({ length: 40 }, pay));
   await browser.until(`document.querySelector('.nonces i.used') !== null`);
   await takePictures(browser, 'admin-lanes');
   await traffic;
