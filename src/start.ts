@@ -4,6 +4,8 @@ import { Logger } from 'nestjs-pino';
 import { AppModule } from './app.module.js';
 import { configureApp } from './bootstrap.js';
 import { AppConfig, ConfigError } from './platform/config/app-config.js';
+import { limitsLine } from './platform/config/limits-line.js';
+import { portProblem } from './platform/http/server-limits.js';
 import { ShutdownOrder } from './platform/lifecycle/shutdown-order.js';
 import { StartError } from './protocol/errors.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
@@ -26,13 +28,23 @@ export async function start(shutdown: ShutdownSignal): Promise<void> {
       const names = config.withoutEffect.join(', ');
       app.get(Logger).warn(`No effect: ${names}; NETWORKS does not name their chains`);
     }
+    if (config.settles) app.get(Logger).log(limitsLine(config));
     await configureApp(app, config);
     shutdown.handleWith(() => app.get(ShutdownOrder).run(() => app.close()));
-    await app.listen(config.port, config.host);
+    await listen(app, config);
     app.get(Logger).log(`Facilitator listening on ${config.host}:${portOf(app) ?? config.port}`);
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`);
     process.exit(1);
+  }
+}
+
+/** @throws StartError when the port cannot be had. */
+async function listen(app: NestExpressApplication, { port, host }: AppConfig): Promise<void> {
+  try {
+    await app.listen(port, host);
+  } catch (error) {
+    throw new StartError(`PORT: ${portProblem(error, port, host)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { Secret } from '../platform/config/secret.js';
 import { ArchiveError } from './archive.js';
 import { historyLog } from './history-log.js';
 
@@ -9,7 +10,8 @@ function logged(): { readonly lines: string[]; readonly log: ReturnType<typeof h
   const line =
     (level: string) =>
     (...args: unknown[]): void => {
-      lines.push(`${level}: ${String(args.at(-1))}`);
+      const { problem } = Object(args[0]) as { readonly problem?: string };
+      lines.push(`${level}: ${String(args.at(-1))}${problem === undefined ? '' : ` | ${problem}`}`);
     };
   const logger = {
     info: line('info'),
@@ -17,7 +19,7 @@ function logged(): { readonly lines: string[]; readonly log: ReturnType<typeof h
     error: line('error'),
     debug: () => undefined,
   } as unknown as Parameters<typeof historyLog>[0];
-  return { lines, log: historyLog(logger) };
+  return { lines, log: historyLog(logger, new Secret('postgres://me:pw@db.example:5432/x402')) };
 }
 
 describe('the archiver in the log', () => {
@@ -32,9 +34,24 @@ describe('the archiver in the log', () => {
     log.archived(56, NOTHING);
     expect(lines).toEqual([
       'info: the history is archived in PostgreSQL',
-      'error: cannot archive settlements in PostgreSQL; they stay in Redis',
+      'error: cannot archive settlements in PostgreSQL; they stay in Redis | DATABASE_URL: db.example:5432/x402: it does not answer',
       'error: cannot archive settlements in PostgreSQL; they stay in Redis',
       'info: the history is archived again',
+    ]);
+  });
+
+  it.each<[string, ArchiveError]>([
+    ['the database does not exist (3D000)', new ArchiveError('database_failed', '3D000')],
+    [
+      'nothing listens there (ECONNREFUSED)',
+      new ArchiveError('database_unreachable', 'ECONNREFUSED'),
+    ],
+    ['it does not answer', new ArchiveError('database_unreachable', undefined)],
+  ])('says with setting, host and database that %s', (meaning, error) => {
+    const { lines, log } = logged();
+    log.failed(error.trouble, error);
+    expect(lines).toEqual([
+      `error: cannot archive settlements in PostgreSQL; they stay in Redis | DATABASE_URL: db.example:5432/x402: ${meaning}`,
     ]);
   });
 

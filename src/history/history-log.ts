@@ -1,8 +1,10 @@
 import type { PinoLogger } from 'nestjs-pino';
+import type { Secret } from '../platform/config/secret.js';
+import { databaseProblem } from './database-problem.js';
 import type { HistoryObserver } from './history-observer.js';
 
 /** The archiver in the log: one line for an outage, not one for each try. */
-export function historyLog(logger: PinoLogger): HistoryObserver {
+export function historyLog(logger: PinoLogger, url: Secret<string> | undefined): HistoryObserver {
   let told: string | undefined;
   return {
     opened: () => {
@@ -26,10 +28,9 @@ export function historyLog(logger: PinoLogger): HistoryObserver {
       const what = trouble ?? 'fault';
       if (told === what) return;
       told = what;
-      logger.error(
-        { trouble, err: error },
-        'cannot archive settlements in PostgreSQL; they stay in Redis',
-      );
+      const problem = databaseProblem(url, error);
+      const facts = problem === undefined ? { trouble, err: error } : { trouble, problem };
+      logger.error(facts, 'cannot archive settlements in PostgreSQL; they stay in Redis');
     },
     left: (chainId, { left, unarchived }) => {
       if (left + unarchived === 0) return;

@@ -114,7 +114,7 @@ const TABLES: Provider = {
     const tables = new HistoryTables({
       look: () => tablesState(pools.of('background')),
       settles: config.hasRole('api') || config.hasRole('worker'),
-      observer: makesThem ? undefined : tablesLog(logger),
+      observer: makesThem ? undefined : tablesLog(logger, config.history?.databaseUrl),
     });
     tables.start();
     return tables;
@@ -184,9 +184,12 @@ function startedArchiver(parts: ArchiverParts): Archiver {
   if (config.history === undefined) throw new Error('there is no database to archive into');
   const { migrates, months, hotMs } = config.history;
   const database = databaseOn(pools.of('archive'));
-  const observer = fanOut([historyLog(logger), parts.observer], (method, error) => {
-    logger.error({ method, err: error }, 'a history event handler failed');
-  });
+  const observer = fanOut(
+    [historyLog(logger, config.history.databaseUrl), parts.observer],
+    (method, error) => {
+      logger.error({ method, err: error }, 'a history event handler failed');
+    },
+  );
   const archiver = new Archiver({
     outbox,
     observer,

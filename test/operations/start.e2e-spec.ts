@@ -90,6 +90,49 @@ describe('a start', () => {
     await eventually('the warning', () => log().includes('may lose or evict ledger data'));
   });
 
+  it.each<[string, (folder: string) => Record<string, string>, RegExp]>([
+    [
+      'a file of API keys that is not there',
+      (folder) => ({ API_KEYS_FILE: join(folder, 'none.json') }),
+      /^API_KEYS_FILE: \/.*none\.json cannot be read \(ENOENT\)$/m,
+    ],
+    [
+      'a network of proxies that is none',
+      () => ({ TRUST_PROXY: '10.0.0.0/99' }),
+      /^ {2}- TRUST_PROXY: must be off, a count of proxies, or their addresses/m,
+    ],
+    [
+      'an address that is not of this machine',
+      () => ({ HOST: '192.0.2.1' }),
+      /^PORT: 192\.0\.2\.1 is not an address of this machine$/m,
+    ],
+  ])('refuses %s in a line that names the setting', async (_what, settings, line) => {
+    const refused = service(await redisWith('--appendonly', 'yes'), settings(dir));
+    await expect(refused).rejects.toThrow(line);
+    await expect(refused).rejects.not.toThrow(/^ +at /m);
+  });
+
+  it('refuses a port that is in use in a line that names the setting', async () => {
+    const url = await redisWith('--appendonly', 'yes');
+    const { url: taken } = await service(url);
+    const { port } = new URL(taken);
+    const refused = service(url, { PORT: port });
+    await expect(refused).rejects.toThrow(
+      new RegExp(`^PORT: 127\\.0\\.0\\.1:${port} is in use by another program$`, 'm'),
+    );
+    await expect(refused).rejects.not.toThrow(/^ +at /m);
+  });
+
+  it('says which limits hold, and lists the settings when it is asked for help', async () => {
+    const { log } = await service(await redisWith('--appendonly', 'yes'));
+    expect(log()).toContain('Limits: gas a day on eip155:31337: unlimited of a lane');
+    const help = spawn(process.execPath, [MAIN, '--help'], { env: {} });
+    let printed = '';
+    help.stdout.on('data', (text: Buffer) => (printed += text.toString()));
+    expect(await new Promise((resolve) => help.once('exit', resolve))).toBe(0);
+    expect(printed).toMatch(/^ {2}GAS_BUDGET_DAILY_<chainId> +unset$/m);
+  });
+
   it('says that durability is unknown where Redis forbids to ask', async () => {
     const url = await redisWith('--appendonly', 'yes', '--rename-command', 'CONFIG', '');
     const { log } = await service(url);

@@ -118,7 +118,7 @@ describe('ApiKeyStore', () => {
     expect(store.find(first.key)?.id).toBe('first');
     expect(events.slice(1)).toEqual([
       'API_KEYS_FILE: the file is not JSON',
-      'API_KEYS_FILE: the file cannot be read',
+      `API_KEYS_FILE: ${join(folder, 'keys.json')} cannot be read (ENOENT)`,
     ]);
     mount('..3', fileOf());
     await store.reload();

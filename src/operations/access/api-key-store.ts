@@ -111,8 +111,9 @@ export class ApiKeyStore implements PayeeAccess {
   async #read(): Promise<string> {
     try {
       return await readFile(this.file, 'utf8');
-    } catch {
-      throw new ApiKeyFileError('the file cannot be read');
+    } catch (error) {
+      const { code = 'no reason given' } = error as NodeJS.ErrnoException;
+      throw new ApiKeyFileError(`${this.file} cannot be read (${code})`);
     }
   }
 

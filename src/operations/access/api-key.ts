@@ -3,6 +3,7 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { type Scope, SCOPES } from '../../platform/config/access-settings.js';
 import { addressSetting } from '../../platform/config/settings.js';
+import { StartError } from '../../protocol/errors.js';
 
 /** A key as the service knows it: never the key itself. */
 export interface ApiKey {
@@ -46,7 +47,7 @@ const FileSchema = z.strictObject({
 type KnownApiKey = ApiKey & Pick<ApiKeyRecord, 'sha256'>;
 
 /** The file is there and cannot be used. The message names places in it and none of its values. */
-export class ApiKeyFileError extends Error {
+export class ApiKeyFileError extends StartError {
   constructor(problem: string) {
     super(`API_KEYS_FILE: ${problem}`);
     this.name = 'ApiKeyFileError';

@@ -7,6 +7,8 @@ export interface ChainObserver {
     readonly endpoint: string;
     readonly what:
       'wrong_chain' | 'unreachable' | 'reachable' | 'no_logs' | 'cannot_answer' | 'answers_again';
+    /** Of `wrong_chain`: the chain that it serves. */
+    readonly servedChainId?: bigint;
     /** Of what it cannot answer, or answers again. */
     readonly ability?: Ability;
   }): void;

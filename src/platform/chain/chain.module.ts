@@ -4,7 +4,6 @@ import type { Address } from 'viem';
 import { AppConfig, type NetworkConfig } from '../config/app-config.js';
 import { fanOut } from '../observability/fan-out.js';
 import type { ChainObserver } from './chain-observer.js';
-import { chainIdOf } from '../../protocol/payment/network.js';
 import { ChainRegistry } from './chain-registry.js';
 import { EvmChain } from './evm-chain.js';
 import { RpcObserver } from './rpc/rpc-observer.js';
@@ -35,20 +34,34 @@ function tokensOf({ config }: EvmChain, assets: ReadonlySet<string>): Address[] 
     .map((asset) => asset.slice(prefix.length) as Address);
 }
 
-function chainLog(
-  { network, usesPublicEndpoints }: NetworkConfig,
-  logger: PinoLogger,
+export function chainLog(
+  { chainId, network, usesPublicEndpoints, rpcUrls }: NetworkConfig,
+  logger: Pick<PinoLogger, 'info' | 'warn' | 'error'>,
 ): ChainObserver {
+  const setting = `RPC_URLS_${chainId}`;
   if (usesPublicEndpoints) {
     logger.warn(
       { network },
-      `public RPC endpoints are rate-limited and some keep no logs: for production set RPC_URLS_${chainIdOf(network)}`,
+      `public RPC endpoints are rate-limited and some keep no logs: for production set ${setting}`,
     );
   }
   return {
     endpointChanged: (change) => {
-      const isGood = change.what === 'reachable' || change.what === 'answers_again';
-      logger[isGood ? 'info' : 'warn']({ network, ...change }, 'RPC endpoint');
+      const { endpoint, what, servedChainId, ability } = change;
+      const isGood = what === 'reachable' || what === 'answers_again';
+      const place = Number(endpoint.slice(endpoint.lastIndexOf('-') + 1));
+      // Without user, path and query: keys are often there.
+      const host = URL.parse(rpcUrls[place]?.reveal() ?? '')?.host ?? endpoint;
+      const said = {
+        wrong_chain: `serves chain ${servedChainId}, expected ${chainId}`,
+        unreachable: 'is unreachable',
+        reachable: 'is reachable again',
+        no_logs: 'does not answer eth_getLogs',
+        cannot_answer: `cannot answer: ${ability}`,
+        answers_again: `answers again: ${ability}`,
+      }[what];
+      const facts = { network, endpoint, what, ...(ability !== undefined && { ability }) };
+      logger[isGood ? 'info' : 'warn'](facts, `${setting}: ${host} ${said}`);
     },
     contractFound: (contract, isPresent) => {
       if (!isPresent)

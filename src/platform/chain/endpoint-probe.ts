@@ -56,7 +56,7 @@ export class EndpointProbe {
     this.#noteReachable(health, chainId.kind === 'result');
     if (chainId.kind !== 'result') return;
     const seen = readQuantity(chainId.value);
-    if (seen !== undefined) this.noteChain(health, seen === BigInt(this.chainId));
+    if (seen !== undefined) this.noteChain(health, seen);
     if (health.isRightChain !== true) return;
     this.#noteContracts(contracts);
     health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
@@ -72,9 +72,12 @@ export class EndpointProbe {
     }
   }
 
-  noteChain(health: EndpointHealth, isRightChain: boolean): void {
+  /** @param servedChainId - as the endpoint says. */
+  noteChain(health: EndpointHealth, servedChainId: bigint): void {
+    const isRightChain = servedChainId === BigInt(this.chainId);
     if (!isRightChain && health.isRightChain !== false) {
-      this.observer?.endpointChanged({ endpoint: health.endpoint.name, what: 'wrong_chain' });
+      const { name: endpoint } = health.endpoint;
+      this.observer?.endpointChanged({ endpoint, what: 'wrong_chain', servedChainId });
     }
     health.isRightChain = isRightChain;
   }

@@ -44,7 +44,11 @@ export interface EvmChainParts {
   readonly rpcObserver?: RpcObserver;
   readonly observer?: ChainObserver;
   /** Makes the connection to an endpoint; over HTTP when absent. */
-  readonly connect?: (name: string, url: Secret<string>, onWrongChain: () => void) => RpcCaller;
+  readonly connect?: (
+    name: string,
+    url: Secret<string>,
+    onWrongChain: (servedChainId: bigint) => void,
+  ) => RpcCaller;
 }
 
 /** One network, seen through all its endpoints. */
@@ -71,8 +75,8 @@ export class EvmChain {
       ((name, url, onWrongChain) =>
         new RpcEndpoint(name, config.chainId, url, onWrongChain, parts.rpcObserver));
     this.endpoints = config.rpcUrls.map((url, index): EndpointHealth => {
-      const onWrongChain = (): void => {
-        this.#probe.noteChain(health, false);
+      const onWrongChain = (servedChainId: bigint): void => {
+        this.#probe.noteChain(health, servedChainId);
       };
       const endpoint = connect(`${config.chainId}-${index}`, url, onWrongChain);
       const health = newEndpointHealth(endpoint, (ability, isAnswered) => {

@@ -106,6 +106,15 @@ describe('AppConfig', () => {
     expect(hub.quotaBytes).toBe(2 ** 30);
   });
 
+  it('takes proxies by their count or their networks, and no network that is none', () => {
+    for (const proxies of ['off', '2', '10.0.0.1', '10.0.0.0/8, fc00::/7']) {
+      expect(configOf({ TRUST_PROXY: proxies }).trustProxy).toBe(proxies);
+    }
+    for (const wrong of ['true', 'loopback', '10.0.0.0/99', '300.1.1.1', '100']) {
+      expect(problemsOf({ ...base, TRUST_PROXY: wrong }).join()).toContain('TRUST_PROXY: must be');
+    }
+  });
+
   it('gives hub and wallet a Redis of their own where they have one', () => {
     const urls = (env: Record<string, string>): string[] => {
       const { redis } = AppConfig.fromEnv(env);

@@ -1,3 +1,4 @@
+import proxyAddr from 'proxy-addr';
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
@@ -99,7 +100,10 @@ const Settings = z.object({
   BODY_MAX_BYTES: integerSetting(1024, 67_108_864).default(1_048_576),
   TRUST_PROXY: z
     .string()
-    .regex(/^(off|\d{1,2}|[0-9a-fA-F.:/, ]+)$/, 'must be off, a count of proxies or a list of them')
+    .refine(
+      isTrustSetting,
+      'must be off, a count of proxies, or their addresses and networks, such as 10.0.0.0/8',
+    )
     .default('off'),
   ...WALLET_SETTINGS,
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
@@ -130,17 +134,58 @@ const FILE_SETTINGS = [
   'WEBHOOK_KEY',
 ];
 
-const KNOWN_NAMES: KnownNames = {
+export const KNOWN_NAMES: KnownNames = {
   plain: new Set(Object.keys(Settings.shape)),
   ofChains: new Set(Object.keys(ChainSettings.shape)),
   asFiles: new Set(FILE_SETTINGS),
 };
 
+function isTrustSetting(text: string): boolean {
+  if (text === 'off') return true;
+  if (/^\d+$/.test(text)) return text.length <= 2;
+  if (!/^[\da-fA-F.:/, ]+$/.test(text)) return false;
+  try {
+    proxyAddr.compile(text.split(',').map((one) => one.trim()));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/** Every setting, for `--help`: what is of no other group is in the first. */
+export const SETTING_GROUPS: readonly (readonly [title: string, settings: Shape])[] = (() => {
+  const groups: readonly (readonly [string, Shape])[] = [
+    ['Redis', REDIS_SETTINGS],
+    ['Which payments are taken', ADMISSION_SETTINGS],
+    ['Lanes and batches', LANE_SETTINGS],
+    ['Operators and traces', { ...OPS_SETTINGS, ...TRACES_SETTINGS }],
+    ['API keys and rates', accessSettings],
+    ['History, webhooks and catalogue', HISTORY_SETTINGS],
+    ['Receipts', RECEIPT_SETTINGS],
+    ['Check of sellers', DOCTOR_SETTINGS],
+    ['File hub', HUB_SETTINGS],
+    ['Agent wallet', WALLET_SETTINGS],
+  ];
+  const named = new Set(groups.flatMap(([, shape]) => Object.keys(shape)));
+  const rest = Object.entries(Settings.shape).filter(([name]) => !named.has(name));
+  return [
+    ['Process and payments', Object.fromEntries(rest)],
+    ...groups,
+    [
+      'For each chain, as in RPC_URLS_56',
+      Object.fromEntries(
+        Object.entries(ChainSettings.shape).map(([name, schema]) => [`${name}_<chainId>`, schema]),
+      ),
+    ],
+  ];
+})();
+
 /** Names of every setting; those of a chain end in `_<chainId>`. */
-export const SETTING_NAMES: readonly string[] = [
-  ...Object.keys(Settings.shape),
-  ...Object.keys(ChainSettings.shape).map((name) => `${name}_<chainId>`),
-];
+export const SETTING_NAMES: readonly string[] = SETTING_GROUPS.flatMap(([, settings]) =>
+  Object.keys(settings),
+);
 
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {

@@ -10,7 +10,7 @@ import { StartError } from '../../protocol/errors.js';
 import { AppConfig } from '../config/app-config.js';
 import { isServedHere } from './host-name.js';
 import { markOps } from './ops.js';
-import { limitServer } from './server-limits.js';
+import { limitServer, portProblem } from './server-limits.js';
 
 /**
  * The operators' port: the same application behind a second server, which marks what comes through it.
@@ -46,8 +46,8 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
     limitServer(server);
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
-      server.once('error', ({ message }) => {
-        reject(new StartError(`OPS_PORT: ${message}`));
+      server.once('error', (error) => {
+        reject(new StartError(`OPS_PORT: ${portProblem(error, ops.port, ops.host)}`));
       });
       server.listen(ops.port, ops.host, resolve);
     });

@@ -76,7 +76,7 @@ export class RpcEndpoint implements RpcCaller {
     readonly name: string,
     private readonly chainId: number,
     url: Secret<string>,
-    private readonly onWrongChain: () => void,
+    private readonly onWrongChain: (servedChainId: bigint) => void,
     private readonly observer?: RpcObserver,
   ) {
     const { origin, pathname, search, username, password } = new URL(url.reveal());
@@ -193,10 +193,9 @@ export class RpcEndpoint implements RpcCaller {
   #believed(calls: readonly QueuedCall[], answer: Answer): readonly RpcOutcome[] {
     const outcomes = calls.map((_, index) => outcomeOf(answer, index));
     const proof = outcomeOf(answer, calls.length);
-    if (proof.kind !== 'result' || readQuantity(proof.value) === BigInt(this.chainId)) {
-      return outcomes;
-    }
-    this.onWrongChain();
+    const served = proof.kind === 'result' ? readQuantity(proof.value) : BigInt(this.chainId);
+    if (served === BigInt(this.chainId)) return outcomes;
+    if (served !== undefined) this.onWrongChain(served);
     return outcomes.map((outcome, index) =>
       calls[index]?.method === CHAIN_ID_CALL.method ? outcome : silent('wrong_chain'),
     );

@@ -1,0 +1,26 @@
+import { formatEther, formatGwei } from 'viem';
+import type { AppConfig } from './app-config.js';
+
+/** The limits on money and work that hold, in a line for the log: one that was mistyped is seen to be missing. */
+export function limitsLine({ networks, queueMax, access, admission }: AppConfig): string {
+  const ofNetworks = networks.map((one) => {
+    const { network, maxGasPriceWei, dailyGasBudgetWei, dailyPayeeGasBudgetWei } = one;
+    return [
+      `gas a day on ${network}: ${coins(dailyGasBudgetWei)} of a lane, ${coins(dailyPayeeGasBudgetWei)} of a payee`,
+      `gas price on ${network}: ${formatGwei(maxGasPriceWei)} gwei`,
+    ];
+  });
+  const { settle } = access.rateLimits;
+  return `Limits: ${[
+    ...ofNetworks.flat(),
+    `settles a second of a caller: ${settle === 0 ? 'unlimited' : settle}`,
+    `settlements that wait on a chain: ${queueMax}`,
+    `callers: ${access.apiKeysFile === undefined ? 'everybody' : 'API keys'}`,
+    `assets: ${admission.assetsAllow === undefined ? 'all' : admission.assetsAllow.size}`,
+    `payees: ${admission.payeesAllow === undefined ? 'all' : admission.payeesAllow.size}`,
+  ].join('; ')}`;
+}
+
+function coins(wei: bigint | undefined): string {
+  return wei === undefined ? 'unlimited' : `${formatEther(wei)} coins`;
+}
