@@ -203,7 +203,7 @@ export class AdminService {
   }
 
   /**
-   * The newest of those that are paid and were delivered to nobody.
+   * The newest settlements that are paid and not delivered.
    *
    * @throws RedisUnavailableError
    */
