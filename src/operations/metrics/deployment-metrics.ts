@@ -192,7 +192,7 @@ function queueGauges(gauge: GaugeMaker): (queue: QueueHealth) => void {
   const depth = gauge('x402_queue_depth', 'Settlements that wait to be signed.', ['network']);
   const oldest = gauge(
     'x402_queue_oldest_age_seconds',
-    'Age of the oldest settlement change that is not archived yet.',
+    'Age of the oldest settlement that waits to be signed.',
     ['network'],
   );
   const idle = gauge(

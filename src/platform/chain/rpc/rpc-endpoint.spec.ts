@@ -96,6 +96,38 @@ describe('RpcEndpoint', () => {
     );
   }, 20_000);
 
+  it('sends no transaction that has waited longer than its sender does', async () => {
+    const url = new Secret(await start((methods) => !methods.includes('eth_sendRawTransaction')));
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+    const sends: Promise<RpcOutcome>[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      sends.push(endpoint.request('eth_sendRawTransaction', ['0x'], 200));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const causes = (await Promise.all(sends)).map((outcome) =>
+      outcome.kind === 'silent' ? outcome.cause : outcome.kind,
+    );
+    expect(causes).toEqual(['timeout', 'timeout', 'not_sent', 'not_sent']);
+    server?.closeAllConnections();
+    await endpoint.close();
+  });
+
+  it('lets so many transactions wait, and no more', async () => {
+    const url = new Secret(await start((methods) => !methods.includes('eth_sendRawTransaction')));
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+    const sends = Array.from({ length: 500 }, () =>
+      endpoint.request('eth_sendRawTransaction', ['0x'], 60_000),
+    );
+    const first = await Promise.race(sends);
+    expect(first).toEqual({ kind: 'silent', cause: 'not_sent' });
+    await endpoint.close();
+    const all = await Promise.all(sends);
+    expect(all.filter((one) => one.kind === 'silent' && one.cause === 'not_sent')).toHaveLength(
+      300,
+    );
+    server?.closeAllConnections();
+  });
+
   describe('calls of code that is kept apart', () => {
     /** A node that hangs up on a request with a call for `0xdead` in it; it notes what came together. */
     function startBesideSilence(arrived: string[][]): Promise<string> {

@@ -27,6 +27,8 @@ const FLIGHTS_MAX_WITHOUT_BATCHES = 24;
 const SEND = 'eth_sendRawTransaction';
 const SEND_FLIGHTS_MAX = 2;
 const SEND_FLIGHTS_MAX_WITHOUT_BATCHES = 8;
+/** Transactions that wait for a request; further ones are not sent to this endpoint, and are sent again later. */
+const SENDS_WAITING_MAX = 200;
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
 /**
  * What code that nobody knows yet may make a node compute, and code that has burnt gas before. A node
@@ -123,7 +125,15 @@ export class RpcEndpoint implements RpcCaller {
         this.#apart[apart.kind].add(call, apart);
         return;
       }
-      (method === SEND ? this.#sends : this.#questions).queue.push(call);
+      if (method === SEND) {
+        if (this.#sends.queue.length >= SENDS_WAITING_MAX) {
+          resolve(silent('not_sent'));
+          return;
+        }
+        this.#sends.queue.push({ ...call, waitsUntil: performance.now() + timeoutMs });
+      } else {
+        this.#questions.queue.push(call);
+      }
       this.#turnEnd.schedule();
     });
   }
@@ -135,6 +145,10 @@ export class RpcEndpoint implements RpcCaller {
   }
 
   #flush(line: Line): void {
+    const now = performance.now();
+    while ((line.queue[0]?.waitsUntil ?? Infinity) < now) {
+      line.queue.shift()?.resolve(silent('not_sent'));
+    }
     while (
       line.queue.length > 0 &&
       line.flights < (this.#acceptsBatches ? line.most : line.mostWithoutBatches)
@@ -236,7 +250,8 @@ export class RpcEndpoint implements RpcCaller {
 
 /** Calls that wait for a request, and how many requests with them may be under way. */
 interface Line {
-  readonly queue: QueuedCall[];
+  /** What is not under way by then is not sent: its sender has long gone on. */
+  readonly queue: (QueuedCall & { readonly waitsUntil?: number })[];
   flights: number;
   readonly most: number;
   readonly mostWithoutBatches: number;

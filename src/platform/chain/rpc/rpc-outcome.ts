@@ -24,7 +24,7 @@ export type SilenceCause =
   | 'http_status'
   | 'rate_limited'
   | 'malformed'
-  /** It waited too long, or behind too many, among calls that are kept apart; it was not sent. */
+  /** It waited too long or behind too many, among transactions or calls that are kept apart; it was not sent. */
   | 'not_sent'
   /** What it said is of another chain, and is not looked at. */
   | 'wrong_chain';
