@@ -1,10 +1,16 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { BadRequestException, ForbiddenException, NotFoundException } from '@nestjs/common';
+import {
+  BadRequestException,
+  ForbiddenException,
+  NotFoundException,
+  RequestTimeoutException,
+} from '@nestjs/common';
 import type { PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../platform/config/app-config.js';
 import { ScopeMissing } from '../platform/http/access.js';
 import { ErrorFilter } from '../platform/http/error.filter.js';
+import { markOps } from '../platform/http/ops.js';
 import { LookUpErrorFilter } from '../platform/http/unavailable.filter.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
@@ -14,13 +20,13 @@ const logger = { error: () => undefined } as unknown as PinoLogger;
 function answerOf(
   filter: ErrorFilter,
   error: unknown,
-  url = '/',
+  url: string | IncomingMessage = '/',
 ): { readonly status: number; readonly body: unknown } {
   let text = '';
   const response = {
     statusCode: 0,
     headersSent: false,
-    req: { url },
+    req: typeof url === 'string' ? { url } : url,
     setHeader: () => undefined,
     getHeader: () => undefined,
     end: (body: unknown) => {
@@ -69,6 +75,16 @@ describe('errors of routes', () => {
     });
   });
 
+  it('say when the same request can succeed', () => {
+    const retryOf = (error: Error): unknown => answerOf(new SettleErrorFilter(logger), error).body;
+    expect(retryOf(new RequestTimeoutException())).toMatchObject({
+      extensions: { diagnosis: { retry: 'same' } },
+    });
+    expect(retryOf(new NotFoundException('No settlement.'))).toMatchObject({
+      extensions: { diagnosis: { retry: 'later' } },
+    });
+  });
+
   it('name the scope that an API key lacks', () => {
     expect(answerOf(new ErrorFilter(logger), new ScopeMissing('admin'))).toEqual({
       status: 403,
@@ -90,6 +106,12 @@ describe('errors of routes', () => {
     } as unknown as AppConfig;
     const codeOf = (url: string, error: Error = new NotFoundException(`Cannot GET ${url}`)) =>
       answerOf(new ErrorFilter(logger, off), error, url).body as { code: string; error: string };
+    const opsCodeOf = (url: string) => {
+      const request = { url } as IncomingMessage;
+      markOps(request);
+      const error = new NotFoundException(`Cannot GET ${url}`);
+      return answerOf(new ErrorFilter(logger, off), error, request).body;
+    };
     expect(codeOf('/v2/settlements/x', new NotFoundException('No settlement.'))).toEqual({
       error: 'No settlement.',
       code: 'not_found',
@@ -107,8 +129,12 @@ describe('errors of routes', () => {
     ] as const) {
       expect([url, codeOf(url)]).toEqual([
         url,
-        { code: 'feature_off', error: expect.stringContaining(setting) },
+        { code: 'feature_off', error: expect.not.stringContaining(setting) },
       ]);
+      expect(opsCodeOf(url)).toEqual({
+        code: 'feature_off',
+        error: expect.stringContaining(setting),
+      });
     }
   });
 

@@ -1,7 +1,7 @@
 import { Catch } from '@nestjs/common';
 import { ErrorFilter, type Problem } from '../platform/http/error.filter.js';
 import { type Diagnosis, diagnosisOf } from '../protocol/diagnosis/diagnosis.js';
-import type { Reason } from '../protocol/reasons.js';
+import type { Reason, Retry } from '../protocol/reasons.js';
 
 interface Told {
   readonly reason: Reason;
@@ -18,9 +18,12 @@ function told({ status, reason }: Problem, failure: Reason): Told {
   const { docs } = diagnosisOf('invalid_payload');
   return {
     reason: 'invalid_payload',
-    extensions: { diagnosis: { fault: 'seller', retry: 'never', docs } },
+    extensions: { diagnosis: { fault: 'seller', retry: RETRY_OF_STATUS[status] ?? 'never', docs } },
   };
 }
+
+/** A body that was too slow may come in time, and what is not known yet may be later. */
+const RETRY_OF_STATUS: Readonly<Record<number, Retry>> = { 404: 'later', 408: 'same' };
 
 /** Errors of verify, with the fields that stock clients look for. */
 @Catch()

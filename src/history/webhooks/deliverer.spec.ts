@@ -159,7 +159,7 @@ describe('deliveries to a webhook', () => {
     [
       'silence',
       () => Promise.reject(new FetchError('fetch_failed', 'The server did not answer in time.')),
-      { problem: /too long/ },
+      { problem: /in time/ },
     ],
   ])('fail at %s, and are tried again', async (_, does, expected) => {
     store.add(1, 'a');

@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import {
   createParamDecorator,
   type ExecutionContext,
+  ForbiddenException,
   HttpException,
   type Type,
 } from '@nestjs/common';
@@ -163,7 +164,8 @@ export function payeesOf(request: IncomingMessage, response: ServerResponse): Re
   if (callerOf(request) === undefined) return refuse(401, CHALLENGE, response);
   const payees = (request as KnownRequest)[PAYEES];
   if (payees === undefined) throw new ScopeMissing('history');
-  return payees.size === 0 ? refuse(403, {}, response) : payees;
+  if (payees.size > 0) return payees;
+  throw new ForbiddenException('This API key has no payees to list.');
 }
 
 /** {@link payeesOf} as a parameter of a handler; it refuses before a query is read. */

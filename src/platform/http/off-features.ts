@@ -4,8 +4,10 @@ import type { AppConfig } from '../config/app-config.js';
 interface Feature {
   readonly paths: RegExp;
   readonly isOn: (config: AppConfig) => boolean;
-  readonly text: string;
-  /** Only the operators' port says so. */
+  readonly name: string;
+  /** What turns it on; said at the operators' port alone. */
+  readonly needs: string;
+  /** The public port does not say that there is such a thing. */
   readonly isOpsOnly?: boolean;
 }
 
@@ -13,41 +15,50 @@ const FEATURES: readonly Feature[] = [
   {
     paths: /^\/(?:v[12]\/)?(?:verify|settle|supported|accepts)$/,
     isOn: (config) => config.hasRole('api'),
-    text: 'This process serves no payments: `ROLES` does not name `api`.',
+    name: 'The facilitator',
+    needs: '`ROLES` with `api`',
   },
   {
     paths: /^\/(?:hub|api)(?:\/|$)/,
     isOn: (config) => config.hasRole('hub'),
-    text: 'The file hub is off in this process: `ROLES` does not name `hub`.',
+    name: 'The file hub',
+    needs: '`ROLES` with `hub`',
   },
   {
     paths: /^\/(?:wallet|mcp|oauth|v1\/(?:login|wallets|passkeys|asks|approvals))(?:\/|$)/,
     isOn: (config) => config.wallet !== undefined,
-    text: 'The agent wallet is off in this process: `ROLES` does not name `wallet`.',
+    name: 'The agent wallet',
+    needs: '`ROLES` with `wallet`',
   },
   {
     paths: /^\/(?:v2\/)?doctor(?:\/|$)/,
-    isOn: (config) => config.doctor !== undefined,
-    text: 'The seller check is off: `DOCTOR` is not `true`.',
+    isOn: (config) => config.hasRole('api') && config.doctor !== undefined,
+    name: 'The seller check',
+    needs: '`ROLES` with `api`, and `DOCTOR=true`',
   },
   {
     paths: /^\/v2\/webhooks(?:\/|$)/,
-    isOn: (config) => config.webhooks !== undefined && config.access.apiKeysFile !== undefined,
-    text: 'Webhooks are off: they need `DATABASE_URL`, `WEBHOOK_KEY` and `API_KEYS_FILE`.',
+    isOn: (config) => config.hasRole('api') && config.webhooks !== undefined,
+    name: 'The API of webhooks',
+    needs: '`ROLES` with `api`, `DATABASE_URL`, `WEBHOOK_KEY` and `API_KEYS_FILE`',
   },
   {
     paths: /^\/admin(?:\/|$)/,
-    isOn: (config) => config.access.apiKeysFile !== undefined,
-    text: 'The operators\u2019 console is off: it needs `API_KEYS_FILE`.',
+    isOn: (config) => config.hasRole('api') && config.access.apiKeysFile !== undefined,
+    name: 'The operators\u2019 console',
+    needs: '`ROLES` with `api`, and `API_KEYS_FILE`',
     isOpsOnly: true,
   },
 ];
 
-/** Why a path that has no route has none, where a setting is the reason. */
+/** Which feature a path without a route belongs to, where that feature is off in this process. */
 export function featureOff(url: string, isOps: boolean, config: AppConfig): string | undefined {
   const path = url.split('?', 1)[0] ?? '';
-  return FEATURES.find(
+  const feature = FEATURES.find(
     ({ paths, isOn, isOpsOnly }) =>
       paths.test(path) && (isOps || isOpsOnly !== true) && !isOn(config),
-  )?.text;
+  );
+  if (feature === undefined) return undefined;
+  const needs = isOps ? ` It needs ${feature.needs}.` : '';
+  return `${feature.name} is not served by this process.${needs}`;
 }
