@@ -104,7 +104,7 @@ async function keyCheckMicros(): Promise<number> {
   await keys.start();
   const rateLimits = { verify: 0, settle: 0, lookup: 0 };
   const access = new RequestAccess(
-    { access: { rateLimits }, trustProxy: 'off' },
+    { access: { rateLimits, openScopes: new Set() }, trustProxy: 'off' },
     { take: () => Promise.reject(new Error('not limited')) },
     keys,
   );

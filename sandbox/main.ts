@@ -14,6 +14,7 @@ import { startPostgres } from './postgres.js';
 import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
 import { demoSeller, listen } from './seller.js';
+import { makeKeys, printWebhooks } from './seller-keys.js';
 import { startService } from './service.js';
 import { settingsOfEnvironment } from './settings.js';
 import {
@@ -42,6 +43,7 @@ const PORTS = {
   SANDBOX_SELLER_PORT: 4021,
   SANDBOX_FILES_PORT: 4024,
   SANDBOX_FLAKY_PORT: 4025,
+  SANDBOX_WEBHOOKS_PORT: 4026,
   SANDBOX_RPC_PORT: 8545,
   SANDBOX_REDIS_PORT: 6390,
   SANDBOX_POSTGRES_PORT: 6391,
@@ -98,6 +100,7 @@ async function start(): Promise<void> {
     seller: await portOf('SANDBOX_SELLER_PORT'),
     files: await portOf('SANDBOX_FILES_PORT'),
     flaky: await portOf('SANDBOX_FLAKY_PORT'),
+    webhooks: await portOf('SANDBOX_WEBHOOKS_PORT'),
     rpc: await portOf('SANDBOX_RPC_PORT'),
     redis: await portOf('SANDBOX_REDIS_PORT'),
     postgres: await portOf('SANDBOX_POSTGRES_PORT'),
@@ -120,6 +123,7 @@ async function start(): Promise<void> {
   // Keys and journal end with the chain they are for.
   const walletDir = await mkdtemp(join(tmpdir(), 'x402-wallet-'));
   running.push({ stop: () => rm(walletDir, { recursive: true, force: true }) });
+  const keys = makeKeys(walletDir);
   const filesUrl = `http://127.0.0.1:${ports.files}`;
   const flakyUrl = `http://127.0.0.1:${ports.flaky}`;
   const service = keep(
@@ -130,6 +134,7 @@ async function start(): Promise<void> {
         RECONCILE_AT: '03:30',
         ROLES: 'all',
         OPS_PORT: String(ports.ops),
+        ...keys.settings,
         NETWORKS: NETWORK,
         [`RPC_URLS_${CHAIN_ID}`]: anvil.url,
         SIGNER_KEYS: SIGNER.key,
@@ -178,6 +183,9 @@ async function start(): Promise<void> {
     const app = demoSeller({ facilitatorUrl, network: NETWORK, payTo, usd, coin });
     keepServer(await listen(app, ports.seller));
   });
+  await step('webhooks of the seller, printed here', async () => {
+    keepServer(await printWebhooks(service.url, keys.seller, ports.webhooks));
+  });
   const wallet = await step('agent wallet: owner signs in, rules, money', async () => {
     const owner = new WalletOwner(service.url, privateKeyToAccount(WALLET_OWNER.key));
     return owner.prepareWallet({ rpcUrl: anvil.url, usd }, ALLOWANCE);
@@ -202,8 +210,12 @@ async function start(): Promise<void> {
 Ready after ${seconds} s.
 
   facilitator   ${service.url}         (try ${service.url}/supported and /health)
-  operators     ${service.opsUrl}         (/metrics, and /health in detail)
+  operators     ${service.opsUrl}/admin   (key ${keys.operator};
+                /metrics and /health in detail need none)
   demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /approval, /v1/report, and /premium at 1.00)
+  seller's key  ${keys.seller}
+                (lists, exports, receipts, webhooks and X-Simulate:
+                curl -H "X-API-Key: ${keys.seller}" ${service.url}/v2/settlements)
   seller check  ${service.url}/doctor  (or npm run doctor -- URL)
   file hub      ${service.url}/api/info  (POST /api/upload, GET /api/download)
   agents' files ${filesUrl}/api/info  (private; over a line that breaks: ${flakyUrl})

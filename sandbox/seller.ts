@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import { ExactEvmScheme } from '@x402/evm/exact/server';
 import { UptoEvmScheme } from '@x402/evm/upto/server';
@@ -124,7 +124,7 @@ export function demoSeller({
   return app;
 }
 
-export function listen(app: Express, port: number, host = '127.0.0.1'): Promise<Server> {
+export function listen(app: RequestListener, port: number, host = '127.0.0.1'): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer(app);
     server.on('error', reject);

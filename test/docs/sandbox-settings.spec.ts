@@ -28,6 +28,7 @@ describe('settings given to npm start', () => {
       'DATABASE_URL',
       'HOST',
       'NETWORKS',
+      'OPEN_SCOPES',
       'OPS_HOST',
       'OPS_PORT',
       'PORT',
@@ -39,6 +40,8 @@ describe('settings given to npm start', () => {
       'RPC_URLS_31337',
       'SIGNER_KEYS',
       'SIGNER_KEYS_31337',
+      'WEBHOOK_ALLOW',
+      'WEBHOOK_KEY',
     ]);
   });
 

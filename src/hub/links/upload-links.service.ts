@@ -46,7 +46,8 @@ export class UploadLinks {
   async open(text: string): Promise<UploadLink> {
     const link = this.#signed(text);
     // Where keys are asked for, anybody could else be let in by a link of an owner just made.
-    if (this.config.access.apiKeysFile !== undefined) {
+    const { apiKeysFile, openScopes } = this.config.access;
+    if (apiKeysFile !== undefined && !openScopes.has('hub')) {
       const { bytes } = await this.listing.usageOf(link.owner);
       if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
     }

@@ -36,7 +36,11 @@ const VERDICT: RateVerdict = {
 const SAID = { 'RateLimit-Limit': 5, 'RateLimit-Remaining': 4, 'RateLimit-Reset': 1 };
 
 function access(
-  more: { readonly keys?: undefined; readonly limits?: AccessConfig['rateLimits'] },
+  more: {
+    readonly keys?: undefined;
+    readonly limits?: AccessConfig['rateLimits'];
+    readonly open?: readonly Scope[];
+  },
   verdict: RateVerdict | Error = VERDICT,
 ): { readonly taken: [string, Rate][]; readonly access: RequestAccess } {
   const taken: [string, Rate][] = [];
@@ -46,9 +50,9 @@ function access(
       return verdict instanceof Error ? Promise.reject(verdict) : Promise.resolve(verdict);
     },
   };
-  const { limits: rateLimits = { verify: 0, settle: 0, lookup: 0 } } = more;
+  const { limits: rateLimits = { verify: 0, settle: 0, lookup: 0 }, open } = more;
   const known = 'keys' in more ? undefined : keys;
-  const config = { access: { rateLimits }, trustProxy: 'off' };
+  const config = { access: { rateLimits, openScopes: new Set(open) }, trustProxy: 'off' };
   return { taken, access: new RequestAccess(config, limiter, known) };
 }
 
@@ -77,6 +81,18 @@ describe('who may ask', () => {
     const decision = await access({}).access.decide(requestWith(headers), ruleOf(scope));
     const challenge = refusal === 401 ? CHALLENGE : {};
     expect(decision).toEqual({ refusal, caller, headers: challenge });
+  });
+
+  it.each([
+    ['no key, for an open scope', {}, 'settle', undefined, undefined],
+    ['a key without an open scope', { 'x-api-key': 'checker' }, 'settle', undefined, 'checker'],
+    ['an unknown key, for an open scope', { 'x-api-key': 'stranger' }, 'settle', 401, undefined],
+    ['no key, for another scope', {}, 'verify', 401, undefined],
+    ['no key, for operators', {}, 'admin', 401, undefined],
+  ] as const)('%s', async (_, headers, scope, refusal, caller) => {
+    const open = access({ open: ['settle'] }).access;
+    const decision = await open.decide(requestWith(headers), ruleOf(scope));
+    expect(decision).toMatchObject({ refusal, caller });
   });
 
   it('is anybody where no keys are in use, whatever key comes', async () => {

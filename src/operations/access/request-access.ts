@@ -15,10 +15,11 @@ import { limitHeaders, RateLimiter } from '../../platform/rate-limit/rate-limite
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import type { ApiKey } from './api-key.js';
 import { ApiKeyStore } from './api-key-store.js';
 
 interface RequestConfig {
-  readonly access: Pick<AppConfig['access'], 'rateLimits'>;
+  readonly access: Pick<AppConfig['access'], 'openScopes' | 'rateLimits'>;
   readonly trustProxy: AppConfig['trustProxy'];
 }
 
@@ -39,6 +40,7 @@ const NO_HEADERS: AnswerHeaders = {};
 @Injectable()
 export class RequestAccess implements AccessPolicy {
   readonly #limits: AppConfig['access']['rateLimits'];
+  readonly #openScopes: ReadonlySet<Scope>;
   readonly #addresses: ClientAddresses;
 
   /** @param keys - absent where no key is asked for. */
@@ -48,6 +50,7 @@ export class RequestAccess implements AccessPolicy {
     @Optional() @Inject(ApiKeyStore) private readonly keys?: Pick<ApiKeyStore, 'find'>,
   ) {
     this.#limits = access.rateLimits;
+    this.#openScopes = access.openScopes;
     this.#addresses = new ClientAddresses(trustProxy);
   }
 
@@ -60,7 +63,7 @@ export class RequestAccess implements AccessPolicy {
     const key = presented === undefined ? undefined : keys?.find(presented);
     // Without a scope too: the limit counts by key.
     const caller = key?.id;
-    if (keys !== undefined && scope !== undefined && key?.scopes.has(scope) !== true) {
+    if (keys !== undefined && scope !== undefined && !this.#mayUse(scope, presented, key)) {
       // Asking again with the same key is of no use (RFC 9110, sections 15.5.2 and 15.5.4).
       return key === undefined
         ? { refusal: 401, caller, headers: CHALLENGE }
@@ -74,6 +77,12 @@ export class RequestAccess implements AccessPolicy {
     return bucket === undefined || this.#limits[bucket] === 0
       ? { refusal: undefined, caller, ...known, headers: NO_HEADERS }
       : this.#count(request, bucket, caller).then((counted) => ({ ...counted, ...known }));
+  }
+
+  /** An unknown key is refused also where none is needed: its owner believes that it is used. */
+  #mayUse(scope: Scope, presented: string | undefined, key: ApiKey | undefined): boolean {
+    if (!this.#openScopes.has(scope)) return key?.scopes.has(scope) === true;
+    return presented === undefined || key !== undefined;
   }
 
   async #count(

@@ -1,7 +1,12 @@
 import proxyAddr from 'proxy-addr';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { type AccessConfig, accessConfig, accessSettings } from './access-settings.js';
+import {
+  type AccessConfig,
+  accessConfig,
+  accessProblems,
+  accessSettings,
+} from './access-settings.js';
 import { ADMISSION_SETTINGS, type AdmissionLists, admissionListsOf } from './admission-settings.js';
 import { DOCTOR_SETTINGS, type DoctorConfig, doctorConfigOf } from './doctor-settings.js';
 import { readFileSettings, withoutBlanks } from './given-settings.js';
@@ -349,7 +354,8 @@ export class AppConfig {
       : undefined;
     const chainIds = [...new Set(usesLedger ? namedChains : [])];
     const redis = redisUrlsOf(given, roles, usesLedger, problems);
-    problems.push(...opsProblems(given), ...historyProblems(given, roles));
+    problems.push(...accessProblems(given), ...opsProblems(given));
+    problems.push(...historyProblems(given, roles));
     if (settings.success) problems.push(...receiptProblems(settings.data, networks));
     if (!settings.success || problems.length > 0) throw new ConfigError(problems);
     const withoutEffect = settingsWithoutEffect(names, KNOWN_NAMES, namedChains);
