@@ -30,7 +30,7 @@ export const HISTORY_SETTINGS = {
   HOT_MINUTES: integerSetting(1, 1440).default(60),
   ...WEBHOOK_SETTINGS,
   ...CATALOGUE_SETTINGS,
-  /** Whether anybody is told the totals of what was paid. */
+  /** Whether totals of payments are public. */
   PUBLIC_STATS: flagSetting.default('true'),
   /** When the books of the last day are held against the chain, by UTC. */
   RECONCILE_AT: z
