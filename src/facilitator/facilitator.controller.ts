@@ -17,10 +17,9 @@ import { callerOf, RateLimited, RequireScope } from '../platform/http/access.js'
 import { arrivalOf } from '../platform/http/arrival.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { sendJson } from '../platform/http/json.js';
-import { NO_SUCH_SETTLEMENT } from '../platform/http/settlement-id.pipe.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
+import { NO_SUCH_SETTLEMENT } from '../platform/http/settlement-id.pipe.js';
 import { FacilitatorService, type SettleTerms, type Versions } from './facilitator.service.js';
-import { describeEndpoint } from './self-description.js';
 import {
   connectionOf,
   finalityOf,
@@ -153,3 +152,18 @@ function refuseMethod(response: Response): never {
 
 const QUERY_HELP =
   'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';
+
+/** What a GET without a query says of an endpoint that takes POST; the fields are those of x402-rs. */
+function describeEndpoint(
+  path: string,
+  what: 'verify' | 'settle',
+): Readonly<Record<string, unknown>> {
+  return {
+    endpoint: path,
+    description: `POST to ${what} x402 payments`,
+    body: {
+      paymentPayload: 'PaymentPayload',
+      paymentRequirements: 'PaymentRequirements',
+    },
+  };
+}

@@ -20,9 +20,9 @@ import { type AcceptedPayment, assetNameOf } from '../protocol/payment/accepted-
 import { callOf, isExpiredAt } from '../protocol/payment/payment-facts.js';
 import { registerScheme } from '../protocol/schemes/registry.js';
 import { ChainOutcomeResolver } from './lanes/following/chain-outcome-resolver.js';
-import { AssetSuspension } from './lanes/sending/asset-suspension.js';
 import { ChainBatchSimulator } from './lanes/sending/chain-batch-simulator.js';
 import { LearnedGasEstimates } from './lanes/sending/gas-estimates.js';
+import { AssetSuspension } from './lanes/sending/suspensions.js';
 import { paymentFields, readDetails } from './ledger/record.js';
 import { expiryLua } from './ledger/script-files.js';
 import { gasBoundOf, groupForSending, type Sendable } from './model/grouping.js';

@@ -10,7 +10,7 @@ import { about, type DoctorFinding } from './finding.js';
 import { trialPayment } from './trial-payment.js';
 
 /** Judges a payment without settling it: why it would not be settled, or `undefined`. */
-export type Judge = (payment: Payment) => Promise<Reason | undefined>;
+type Judge = (payment: Payment) => Promise<Reason | undefined>;
 
 /** What a payer with nothing is refused for: everything else was in order. */
 const LACKS_MONEY: ReadonlySet<Reason> = new Set<Reason>([

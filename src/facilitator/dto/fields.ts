@@ -23,7 +23,7 @@ import {
 export type Fix = (body: JsonObject) => string | undefined;
 
 /** The class of a part, which may depend on the body it is in. */
-export type PartType = (body: JsonObject) => Type<object>;
+type PartType = (body: JsonObject) => Type<object>;
 
 const PART = Symbol('part');
 

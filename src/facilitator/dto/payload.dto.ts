@@ -15,7 +15,7 @@ import { AddressField, IntegerField, IntegerTextField, Part, SignatureField } fr
  * the signature, as the reference implementation does.
  */
 @ApiSchema({ name: 'Eip3009Authorization' })
-export class Eip3009AuthorizationDto {
+class Eip3009AuthorizationDto {
   @ApiProperty(ADDRESS_SCHEMA)
   readonly from!: string;
 
@@ -45,7 +45,7 @@ export class Eip3009PayloadDto {
 }
 
 @ApiSchema({ name: 'Permit2Permitted' })
-export class Permit2PermittedDto {
+class Permit2PermittedDto {
   @AddressField()
   readonly token!: string;
 
@@ -54,7 +54,7 @@ export class Permit2PermittedDto {
 }
 
 @ApiSchema({ name: 'Permit2Witness' })
-export class Permit2WitnessDto {
+class Permit2WitnessDto {
   @AddressField()
   readonly to!: string;
 
@@ -64,7 +64,7 @@ export class Permit2WitnessDto {
 
 /** Permit2 `PermitWitnessTransferFrom`, spent by the x402 proxy. */
 @ApiSchema({ name: 'Permit2Authorization' })
-export class Permit2AuthorizationDto {
+class Permit2AuthorizationDto {
   @AddressField()
   readonly from!: string;
 
@@ -94,7 +94,7 @@ export class Permit2PayloadDto {
 }
 
 @ApiSchema({ name: 'UptoPermitted' })
-export class UptoPermittedDto {
+class UptoPermittedDto {
   @AddressField()
   readonly token!: string;
 
@@ -103,7 +103,7 @@ export class UptoPermittedDto {
 }
 
 @ApiSchema({ name: 'UptoWitness' })
-export class UptoWitnessDto {
+class UptoWitnessDto {
   @AddressField()
   readonly to!: string;
 
@@ -116,7 +116,7 @@ export class UptoWitnessDto {
 
 /** The same of a maximum. Numbers have to be text, as in the reference implementation. */
 @ApiSchema({ name: 'UptoAuthorization' })
-export class UptoAuthorizationDto {
+class UptoAuthorizationDto {
   @AddressField()
   readonly from!: string;
 

@@ -102,7 +102,7 @@ const EXTRA = { name: 'Extra', additionalProperties: true };
 
 /** What requirements say beside their fields; what else a scheme needs of it stands there too. */
 @ApiSchema(EXTRA)
-export class ExtraDto {
+class ExtraDto {
   @ShortTextField(
     TOKEN_NAME_MAX,
     'Of the EIP-712 domain of the token. Some buyers need it for Permit2 too.',
@@ -114,7 +114,7 @@ export class ExtraDto {
 }
 
 @ApiSchema({ name: 'RequirementsV2' })
-export class V2RequirementsDto {
+class V2RequirementsDto {
   @SchemeField(2)
   readonly scheme!: string;
 
@@ -138,7 +138,7 @@ export class V2RequirementsDto {
 }
 
 @ApiSchema({ name: 'RequirementsV1' })
-export class V1RequirementsDto {
+class V1RequirementsDto {
   @SchemeField(1)
   readonly scheme!: string;
 
@@ -174,7 +174,7 @@ const REPEATS: Fix = () => 'Version 2 repeats the accepted requirements in the p
 
 @ApiSchema({ name: 'PaymentV2' })
 @ApiExtraModels(Eip3009PayloadDto, Permit2PayloadDto, UptoPayloadDto)
-export class V2PaymentPayloadDto {
+class V2PaymentPayloadDto {
   @VersionField(2)
   readonly x402Version!: 2;
 
@@ -193,7 +193,7 @@ export class V2PaymentPayloadDto {
 }
 
 @ApiSchema({ name: 'PaymentV1' })
-export class V1PaymentPayloadDto {
+class V1PaymentPayloadDto {
   @VersionField(1)
   readonly x402Version!: 1;
 

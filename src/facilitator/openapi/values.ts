@@ -2,9 +2,9 @@ import type { JsonObject } from '../../platform/http/openapi.js';
 
 /** Values that the description of more than one body names. */
 
-export const CAIP2 = '^eip155:[1-9][0-9]{0,15}$';
+const CAIP2 = '^eip155:[1-9][0-9]{0,15}$';
 export const hash = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;
-export const SETTLEMENT_ID = '^[A-Za-z0-9_-]{43}$';
+const SETTLEMENT_ID = '^[A-Za-z0-9_-]{43}$';
 export const settlementId = { type: 'string', pattern: SETTLEMENT_ID };
 /** One type with a pattern, not a choice of two: generated clients read a choice as what it is not. */
 export const hashOrEmpty = {
@@ -19,7 +19,6 @@ export const payerOrEmpty = {
 };
 export const caip2 = { type: 'string', pattern: CAIP2, description: 'CAIP-2.' };
 export const anything = { type: 'object', additionalProperties: true };
-export const seconds = { type: 'integer', minimum: 0 };
 export const when = { type: 'string', format: 'date-time' };
 
 export function object(

@@ -17,7 +17,6 @@ import {
 import { MULTICALL3 } from '../../protocol/evm/contracts.js';
 import { quantity } from './block.js';
 import type { Traffic } from './code-conduct.js';
-import { decodeEffectCall, EFFECT_CALL_GAS, effectCall } from './effect-call.js';
 import {
   type EndpointHealth,
   isAtShownBlock,
@@ -28,9 +27,17 @@ import {
 import { readCallOutcome } from './rpc/rpc-classes.js';
 import { BLAMELESS, type RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
-import { readSimulation, readSimulationAfter, simulationOf } from './simulation.js';
+import {
+  decodeEffectCall,
+  EFFECT_CALL_GAS,
+  effectCall,
+  floorGasOf,
+  intrinsicGasOf,
+  readSimulation,
+  readSimulationAfter,
+  simulationOf,
+} from './simulation.js';
 import { IDENTITY_PRECOMPILE } from './simulation-support.js';
-import { floorGasOf, intrinsicGasOf } from './transaction-gas.js';
 
 /** Gas up to which a transfer counts as good conduct; the heaviest stablecoins take half of it. */
 const GOOD_TRANSFER_GAS = 200_000n;

@@ -1,6 +1,7 @@
 import { type Hex, isHex } from 'viem';
 import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
-import { balanceOfCall } from '../../protocol/evm/calls.js';
+import { readAggregated } from '../../protocol/evm/call-results.js';
+import { aggregateCall, balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import { type Effect, READ_GAS, type Settlement } from '../../protocol/evm/chain-reader.js';
 import { quantity, readQuantity } from './block.js';
 import { boundedHex, revertDataOf } from './rpc/rpc-classes.js';
@@ -132,7 +133,7 @@ function effectOf(
  * Whether a payee has the amount more than before. One that pays itself has the same: there only the
  * receipt shows whether anything was transferred.
  */
-export function grows(before: Hex, after: Hex, { payer, payTo, amount }: Settlement): boolean {
+function grows(before: Hex, after: Hex, { payer, payTo, amount }: Settlement): boolean {
   const [first, last] = [readWord(before), readWord(after)];
   if (first === undefined || last === undefined) return false;
   return payer === payTo ? last >= first : last - first >= amount;
@@ -144,3 +145,43 @@ function readWord(data: Hex): bigint | undefined {
 
 /** Characters of `0x` and one word. */
 const WORD_END = 66;
+
+// ---------------------------------------------------------------- without eth_simulateV1
+
+/** Gas of a watched transfer beyond that of the transfer: two looks at a balance, and Multicall3. */
+export const EFFECT_CALL_GAS = 2n * READ_GAS + 60_000n;
+
+/** A transfer between two looks at a balance, made by Multicall3. */
+export function effectCall(transfer: Call, balance: Call): Call {
+  return aggregateCall([balance, transfer, balance]);
+}
+
+/**
+ * What such a call brought about.
+ *
+ * @param data - what it returned; nothing on a chain without Multicall3, where nothing can be proved.
+ */
+export function decodeEffectCall(data: Hex, settlement: Settlement): Effect {
+  if (data === '0x') return { status: 'paid', gasUsed: undefined };
+  const [before, transfer, after] = readAggregated(data) ?? [];
+  const isPaid =
+    before?.success === true &&
+    transfer?.success === true &&
+    after?.success === true &&
+    grows(before.returnData, after.returnData, settlement);
+  return isPaid ? { status: 'paid', gasUsed: undefined } : { status: 'unpaid' };
+}
+
+/** What a transaction costs before it runs, none of its bytes being zero (EIP-2028): never less than it does. */
+export function intrinsicGasOf(call: Call): bigint {
+  return 21_000n + 16n * bytesOf(call);
+}
+
+/** Below this gas limit a transaction is not taken, whatever it runs (EIP-7623). */
+export function floorGasOf(call: Call): bigint {
+  return 21_000n + 40n * bytesOf(call);
+}
+
+function bytesOf({ data }: Call): bigint {
+  return BigInt(Math.ceil((data.length - 2) / 2));
+}

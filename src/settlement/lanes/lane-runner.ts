@@ -11,7 +11,6 @@ import { LaneFollowing } from './following/lane-following.js';
 import { Outcomes } from './following/outcomes.js';
 import { UnresolvedUses } from './following/unresolved-uses.js';
 import { isPassing, ReopenLane } from './lane-errors.js';
-import type { LaneEvents } from './lane-events.js';
 import type { LaneObserver } from './lane-observer.js';
 import { laneReport } from './lane-report.js';
 import { LaneOpening } from './opening/lane-opening.js';
@@ -22,6 +21,7 @@ import type {
   FeeMarkets,
   GasEstimates,
   LaneChain,
+  LaneEvents,
   LaneHeads,
   OutcomeResolver,
   PreparationReader,

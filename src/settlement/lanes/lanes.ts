@@ -21,20 +21,18 @@ import { ChainWorker } from './chain-worker.js';
 import { ChainOutcomeResolver } from './following/chain-outcome-resolver.js';
 import { ChainReceiptReader } from './following/chain-receipt-reader.js';
 import { ParkedFollower } from './following/parked-follower.js';
-import type { LaneEvents } from './lane-events.js';
 import { LaneHolder } from './lane-holder.js';
 import type { LaneObserver } from './lane-observer.js';
 import { LaneReporter } from './lane-reporter.js';
 import { type ChainParts, LaneRunner, type LaneRunnerOptions } from './lane-runner.js';
-import type { TransactionSigner } from './ports.js';
+import type { LaneEvents, TransactionSigner } from './ports.js';
 import { ChainPreparationReader } from './preparing/chain-preparation-reader.js';
 import { RefillSigner } from './refilling/refill-signer.js';
-import { AssetSuspension } from './sending/asset-suspension.js';
-import { BatchSuspension } from './sending/batch-suspension.js';
 import { ChainBatchSimulator } from './sending/chain-batch-simulator.js';
 import { FeeOracle } from './sending/fee-oracle.js';
 import { LearnedGasEstimates } from './sending/gas-estimates.js';
 import { LaneSigner } from './sending/lane-signer.js';
+import { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 
 interface LanesOptions {
   readonly config: AppConfig;

@@ -12,7 +12,9 @@ import type { Ending, HeldLane, SentBefore, TakenSettlement } from '../ledger/la
 import type { SignedTransaction } from '../model/attempt.js';
 import type { FeeMarket, Fees } from '../model/gas-price.js';
 import type { BatchRules } from '../model/grouping.js';
+import type { LearnedGasEstimates } from './sending/gas-estimates.js';
 import type { Rechecked } from './sending/rechecked.js';
+import type { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
 
 /** What a lane needs of the chain, its signer and the judgement of payments; tests have their own. */
@@ -31,6 +33,14 @@ export type LaneChain = Pick<
 > & {
   transactionCount(signer: Address): Promise<Pick<TransactionCounts, 'latest' | 'pending'>>;
 };
+
+/** What a lane tells the process it runs in. */
+export interface LaneEvents {
+  /** These settlements are finished, or left the lane for good. */
+  finished(ids: readonly string[]): void;
+  /** What the lane says of itself has changed in a way that others should hear of now. */
+  troubleChanged(lane: string): void;
+}
 
 export interface LaneHeads {
   readonly current: Head | undefined;
@@ -217,21 +227,8 @@ export interface BatchSimulator {
 }
 
 /** What settlements of a kind cost. */
-export interface GasEstimates {
-  /** Gas of a typical settlement. */
-  readonly typical: bigint;
-  /** Notes what a receipt shows: it raises what is known of this kind, and says nothing where nothing is known. */
-  raise(payment: AcceptedPayment, gas: bigint): void;
-}
+export type GasEstimates = Pick<LearnedGasEstimates, 'typical' | 'raise'>;
 
-/** Assets whose batches reverted lately. */
-export interface BatchSuspensions {
-  noteRevert(asset: string): void;
-  isSuspended(asset: string): boolean;
-}
+export type BatchSuspensions = Pick<BatchSuspension, 'noteRevert' | 'isSuspended'>;
 
-/** Assets whose transactions succeeded and paid nobody. */
-export interface AssetSuspensions {
-  readonly suspended: readonly string[];
-  noteWithoutEvidence(asset: string): void;
-}
+export type AssetSuspensions = Pick<AssetSuspension, 'suspended' | 'noteWithoutEvidence'>;

@@ -13,7 +13,6 @@ import { pushFor } from '../sending/pool-push.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import type { Confirmer } from './confirmer.js';
-import { LookPace } from './look-pace.js';
 import type { Outcomes } from './outcomes.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
@@ -335,4 +334,31 @@ function takeSaidUsed(attempts: readonly TrackedAttempt[]): ReadonlySet<TrackedA
   const said = attempts.filter(({ isSaidUsed }) => isSaidUsed);
   for (const tracked of said) tracked.isSaidUsed = false;
   return new Set(said);
+}
+
+const LOOK_AGAIN_FIRST_MS = 50;
+const LOOK_AGAIN_MOST_MS = 500;
+
+/** When a block is looked at again for what it does not show yet: less and less often. */
+class LookPace {
+  #waitMs = 0;
+  #at: number | undefined;
+
+  /** Whether something is looked for. */
+  get isOn(): boolean {
+    return this.#at !== undefined;
+  }
+
+  /** @param now - milliseconds of a steady clock. */
+  isDue(now: number): boolean {
+    return this.#at !== undefined && now >= this.#at;
+  }
+
+  /** After a look. */
+  note(isMissing: boolean, now: number): void {
+    this.#waitMs = isMissing
+      ? Math.min(Math.max(2 * this.#waitMs, LOOK_AGAIN_FIRST_MS), LOOK_AGAIN_MOST_MS)
+      : 0;
+    this.#at = isMissing ? now + this.#waitMs : undefined;
+  }
 }

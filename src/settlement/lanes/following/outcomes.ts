@@ -11,12 +11,12 @@ import type {
   ParkReason,
 } from '../../ledger/lane-store.js';
 import { valueSentBy } from '../../model/attempt.js';
-import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type {
   AssetSuspensions,
   BatchSuspensions,
   LaneChain,
+  LaneEvents,
   OutcomeResolver,
   OutcomeVerdict,
 } from '../ports.js';

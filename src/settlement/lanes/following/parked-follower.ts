@@ -4,9 +4,8 @@ import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { LaneEndings, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
-import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { LaneHeads, OutcomeResolver, OutcomeVerdict } from '../ports.js';
+import type { LaneEvents, LaneHeads, OutcomeResolver, OutcomeVerdict } from '../ports.js';
 
 interface ParkedFollowerOptions {
   readonly chainId: number;

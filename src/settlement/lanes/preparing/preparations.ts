@@ -19,9 +19,8 @@ import {
 } from '../../model/preparation-step.js';
 import { PLACE_MS, PLACES, type PlacesInUse } from '../../model/sponsoring-machine.js';
 import { isPassing } from '../lane-errors.js';
-import type { LaneEvents } from '../lane-events.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { LaneChain, PreparationReader } from '../ports.js';
+import type { LaneChain, LaneEvents, PreparationReader } from '../ports.js';
 import { PayerFunding, type PayerFundingOptions } from './payer-funding.js';
 
 interface PreparationsOptions extends PayerFundingOptions {

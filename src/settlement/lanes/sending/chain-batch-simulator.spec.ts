@@ -24,10 +24,10 @@ import type {
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchCallOf } from '../../../protocol/payment/payment-facts.js';
 import { batchGas, type BatchRules, gasBoundOf, type Sendable } from '../../model/grouping.js';
-import { AssetSuspension } from './asset-suspension.js';
 import { ChainBatchSimulator } from './chain-batch-simulator.js';
 import { LearnedGasEstimates } from './gas-estimates.js';
 import type { Rechecked } from './rechecked.js';
+import { AssetSuspension } from './suspensions.js';
 
 const CAP = 500_000n;
 /** What follows from the gas that all of them are seen to need: a refund and a margin on top. */

@@ -22,10 +22,10 @@ import type { Reason } from '../../../protocol/reasons.js';
 import { NOT_YET_VALID } from '../../../protocol/schemes/reason-groups.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
-import type { AssetSuspension } from './asset-suspension.js';
 import type { LearnedGasEstimates } from './gas-estimates.js';
 import type { Rechecked } from './rechecked.js';
 import { SlowChecks } from './slow-checks.js';
+import type { AssetSuspension } from './suspensions.js';
 
 interface RecheckerOptions {
   /** `MAX_GAS_PER_SETTLE`. */

@@ -4,8 +4,14 @@ import type { HeldLane, LaneQueue, TakenSettlement } from '../../ledger/lane-sto
 import { type BatchRules, gasBoundOf } from '../../model/grouping.js';
 import type { UnresolvedUses } from '../following/unresolved-uses.js';
 import { ReopenLane } from '../lane-errors.js';
-import type { LaneEvents } from '../lane-events.js';
-import type { BatchSimulator, BatchSuspensions, LaneChain, LaneHeads, Sending } from '../ports.js';
+import type {
+  BatchSimulator,
+  BatchSuspensions,
+  LaneChain,
+  LaneEvents,
+  LaneHeads,
+  Sending,
+} from '../ports.js';
 import type { Preparations } from '../preparing/preparations.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Broadcaster } from './broadcaster.js';

@@ -1,6 +1,9 @@
-/** Successes without evidence within this time suspend an asset for as long. */
+/** Faults of an asset within this time suspend it for as long. */
 const PERIOD_MS = 10 * 60_000;
+/** Successes without evidence. */
 const SUCCESSES_MAX = 3;
+/** Batches of it. */
+const REVERTS_MAX = 2;
 /** Anybody can make tokens: what was noted first is forgotten. */
 const ASSETS_MAX = 4096;
 
@@ -36,5 +39,23 @@ export class AssetSuspension {
   #recent(asset: string): readonly number[] {
     const earliest = Date.now() - PERIOD_MS;
     return (this.#noted.get(asset) ?? []).filter((at) => at > earliest);
+  }
+}
+
+/** Remembers which assets spoiled batches lately: their payments go alone for a while. */
+export class BatchSuspension {
+  readonly #reverts = new Map<string, number[]>();
+
+  noteRevert(asset: string): void {
+    this.#reverts.set(asset, [...this.#recent(asset), Date.now()]);
+  }
+
+  isSuspended(asset: string): boolean {
+    return this.#recent(asset).length >= REVERTS_MAX;
+  }
+
+  #recent(asset: string): number[] {
+    const earliest = Date.now() - PERIOD_MS;
+    return (this.#reverts.get(asset) ?? []).filter((at) => at > earliest);
   }
 }
