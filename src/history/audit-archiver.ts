@@ -10,7 +10,7 @@ export interface AuditTable {
 }
 
 interface AuditArchiverOptions {
-  readonly trail: AuditTrail;
+  readonly trail: Pick<AuditTrail, 'newest' | 'all'>;
   readonly table: AuditTable;
   readonly chainIds: readonly number[];
   readonly failed: (error: unknown) => void;

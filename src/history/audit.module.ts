@@ -3,8 +3,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../platform/config/app-config.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
 import { provide } from '../platform/nest/provide.js';
-import type { AuditTrail } from '../settlement/ledger/audit-trail.js';
-import { AUDIT_TRAIL } from '../settlement/ledger/ledger.module.js';
+import { AuditTrail } from '../settlement/ledger/audit-trail.js';
 import { AuditArchiver } from './audit-archiver.js';
 import { HistoryTables } from './history-tables.js';
 import { databaseOn } from './postgres/database.js';
@@ -27,7 +26,7 @@ interface AuditParts {
       {
         config: AppConfig,
         pools: DatabasePools,
-        trail: AUDIT_TRAIL,
+        trail: AuditTrail,
         tables: HistoryTables,
         logger: PinoLogger,
       },

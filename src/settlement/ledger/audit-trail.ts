@@ -5,18 +5,11 @@ import { type AuditEntry, readAuditEntry } from './audit-entry.js';
 import { auditKey } from './keys.js';
 
 /** What operators did lately, noted in the step that did it. @throws RedisUnavailableError */
-export interface AuditTrail {
-  /** Changes with every entry; `undefined` where there is none. */
-  newest(chainId: number): Promise<string | undefined>;
-  /** All that are kept, oldest first. */
-  all(chainId: number): Promise<readonly AuditEntry[]>;
-}
-
-/** {@link AuditTrail} in Redis. */
 @Injectable()
-export class RedisAuditTrail implements AuditTrail {
+export class AuditTrail {
   constructor(private readonly ledger: LedgerConnections) {}
 
+  /** Changes with every entry; `undefined` where there is none. */
   async newest(chainId: number): Promise<string | undefined> {
     const newest = this.ledger.of(chainId).xrevrange(auditKey(chainId), '+', '-', 'COUNT', 1);
     const last = await redisCall('audit', newest);
@@ -24,6 +17,7 @@ export class RedisAuditTrail implements AuditTrail {
     return last.map(([entry, fields]) => `${entry} ${fields.join(' ')}`).join(' ');
   }
 
+  /** All that are kept, oldest first. */
   async all(chainId: number): Promise<readonly AuditEntry[]> {
     const entries = await redisCall(
       'audit',

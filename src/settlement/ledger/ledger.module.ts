@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
-import { RedisAuditTrail } from './audit-trail.js';
+import { AuditTrail } from './audit-trail.js';
 import type { DeclarationNotes } from './declaration-notes.js';
 import { LedgerEpochs } from './epoch.js';
 import { LedgerScripts } from './ledger-scripts.js';
@@ -34,7 +34,6 @@ export const SETTLEMENT_QUERIES = Symbol('SETTLEMENT_QUERIES');
 export const LANE_QUERIES = Symbol('LANE_QUERIES');
 export const OUTBOX = Symbol('OUTBOX');
 export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
-export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
 
 @Global()
 @Module({
@@ -66,7 +65,7 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
     { provide: LANE_QUERIES, useClass: RedisLaneQueries },
     { provide: OUTBOX, useClass: RedisOutbox },
     { provide: COOLED_SETTLEMENTS, useClass: RedisCooledSettlements },
-    { provide: AUDIT_TRAIL, useClass: RedisAuditTrail },
+    AuditTrail,
     LaneStatuses,
     LaneSwitches,
   ],
@@ -83,7 +82,7 @@ export const AUDIT_TRAIL = Symbol('AUDIT_TRAIL');
     LANE_QUERIES,
     OUTBOX,
     COOLED_SETTLEMENTS,
-    AUDIT_TRAIL,
+    AuditTrail,
     LedgerEpochs,
     LaneStatuses,
     LaneSwitches,
