@@ -4,6 +4,7 @@ import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.j
 import type { Call } from '../../protocol/evm/calls.js';
 import {
   type CallOutcome,
+  type ChainReader,
   type Effect,
   READ_GAS,
   type Sender,
@@ -15,7 +16,6 @@ import { CallRunner } from './call-runner.js';
 import type {
   BlockPoint,
   CallFromSomebody,
-  ChainQueries,
   FullBlock,
   LogFilter,
   TransactionCall,
@@ -42,8 +42,15 @@ const READ_TIMEOUT_MS = 2500;
  */
 const FINAL_DEPTH_WITHOUT_TAG = 20n;
 
-/** Reads of one chain through one endpoint, so that they agree with each other. */
-export class ChainView implements ChainQueries {
+/**
+ * Reads of one chain through one endpoint, so that they agree with each other: everything this service asks of it, by
+ * name and with types. Nothing outside this room speaks JSON-RPC.
+ *
+ * Every method throws {@link ChainUnavailableError} when this endpoint does not answer, answers with an
+ * error, or answers something malformed. What is not there is `undefined`. One endpoint says what it
+ * likes: what is believed for good is asked through `EvmChain.agree`.
+ */
+export class ChainView implements ChainReader {
   constructor(
     readonly chainId: number,
     readonly schemeContracts: SchemeContracts,
@@ -58,10 +65,12 @@ export class ChainView implements ChainQueries {
 
   // ---------------------------------------------------------------- blocks
 
+  /** Number of the newest block. */
   async blockNumber(): Promise<bigint> {
     return this.#quantity('eth_blockNumber', []);
   }
 
+  /** Header of the newest block. */
   async latestBlock(): Promise<BlockHeader> {
     const latest = await this.#block('latest');
     if (latest === undefined) throw this.#unavailable('latest block');
@@ -69,6 +78,10 @@ export class ChainView implements ChainQueries {
     return latest;
   }
 
+  /**
+   * Header of the newest block that cannot be replaced: by the tag where this node has it, else by
+   * depth below `latest`. `undefined` on a chain that is younger than that.
+   */
   async finalizedBlock(latest: BlockHeader): Promise<BlockHeader | undefined> {
     if (this.health.hasFinalizedTag !== false) return this.#block('finalized');
     return latest.number < FINAL_DEPTH_WITHOUT_TAG
@@ -76,6 +89,7 @@ export class ChainView implements ChainQueries {
       : this.block(latest.number - FINAL_DEPTH_WITHOUT_TAG);
   }
 
+  /** `undefined` where this node has no block of this number. */
   async block(number: bigint): Promise<BlockHeader | undefined> {
     const block = await this.#block(quantity(number));
     if (block !== undefined && block.number !== number) throw this.#unavailable('block');
@@ -108,6 +122,10 @@ export class ChainView implements ChainQueries {
     return { ...header, transactions: read.filter((one) => one !== undefined) };
   }
 
+  /**
+   * Receipts of all transactions of a block (eth_getBlockReceipts); `undefined` where this node has no
+   * such block. Many nodes do not have the method: they answer with an error.
+   */
   async blockReceipts(number: bigint): Promise<readonly Receipt[] | undefined> {
     const value = await this.#read('eth_getBlockReceipts', [quantity(number)]);
     if (value === null) return undefined;
@@ -118,12 +136,14 @@ export class ChainView implements ChainQueries {
 
   // ---------------------------------------------------------------- transactions
 
+  /** `undefined` while the transaction is not mined, as far as this node knows. */
   async receipt(hash: Hex): Promise<Receipt | undefined> {
     const receipt = readReceipt(await this.#read('eth_getTransactionReceipt', [hash]));
     if (receipt !== undefined && receipt.hash !== hash) throw this.#unavailable('receipt');
     return receipt;
   }
 
+  /** `undefined` where this node knows no such transaction, mined or not. */
   async transaction(hash: Hex): Promise<TransactionCall | undefined> {
     const transaction = readTransaction(await this.#read('eth_getTransactionByHash', [hash]));
     if (transaction !== undefined && transaction.hash !== hash) {
@@ -141,6 +161,7 @@ export class ChainView implements ChainQueries {
 
   // ---------------------------------------------------------------- accounts
 
+  /** Account nonces below this are used. `pending` counts what is in the pool of this node too. */
   async transactionCount(address: Address, at: BlockPoint | 'pending'): Promise<number> {
     const method = 'eth_getTransactionCount';
     const count = readCount(await this.#read(method, [address, pointOf(at)]));
@@ -148,6 +169,7 @@ export class ChainView implements ChainQueries {
     return count;
   }
 
+  /** Wei. */
   balance(address: Address, at: BlockPoint = 'latest'): Promise<bigint> {
     return this.#quantity('eth_getBalance', [address, pointOf(at)]);
   }
@@ -176,10 +198,12 @@ export class ChainView implements ChainQueries {
 
   // ---------------------------------------------------------------- gas
 
+  /** Wei for a unit of gas, base fee and tip together. */
   gasPrice(): Promise<bigint> {
     return this.#quantity('eth_gasPrice', []);
   }
 
+  /** Wei; `undefined` where this node does not have eth_maxPriorityFeePerGas. */
   async suggestedTip(): Promise<bigint | undefined> {
     const { endpoint } = this.health;
     const answer = await endpoint.request('eth_maxPriorityFeePerGas', [], this.timeoutMs);
@@ -187,6 +211,7 @@ export class ChainView implements ChainQueries {
     return answer.kind === 'result' ? readQuantity(answer.value) : undefined;
   }
 
+  /** Gas units. Throws where the call would revert, too. */
   async estimateGas({ from, to, data, value }: CallFromSomebody): Promise<bigint> {
     const call = { from, to, data, ...(value !== undefined && { value: quantity(value) }) };
     const { endpoint } = this.health;
