@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 /** Without a payee or payer the history wants a time. */
 const USUAL_DAYS = 30;
 
-export const FILTERS = ['payTo', 'payer', 'state', 'sale', 'network', 'from', 'to'];
+const FILTERS = ['payTo', 'payer', 'state', 'network', 'from', 'to'];
 
 const isAddress = (text) => /^0x[0-9a-f]{40}$/i.test(text);
 const claimedAt = ({ times }) => times?.claimed ?? '';
@@ -20,9 +20,6 @@ export function askedOf({ search, ...fields }) {
     : { search, ...fields };
 }
 
-const isOfSale = (asked, { sale, paid }) =>
-  asked === undefined || (asked === 'unclaimed' ? paid && sale === 'open' : sale === asked);
-
 /** Whether a settlement of the ledger is among those asked for. */
 export function matches(asked, settlement) {
   const { payment, state } = settlement;
@@ -32,7 +29,6 @@ export function matches(asked, settlement) {
     isSame(asked.payer, payment?.payer) &&
     isSame(asked.network, payment?.network) &&
     isSame(asked.state, state) &&
-    isOfSale(asked.sale, settlement) &&
     (asked.from === undefined || at >= asked.from) &&
     (asked.to === undefined || at < asked.to)
   );
@@ -76,11 +72,11 @@ export function historyPage(ask, asked, cursor, now = Date.now()) {
  */
 export async function firstPage(ask, asked, hasHistory) {
   const isSearch = asked.search !== undefined;
+  // Paid and not delivered is what the ledger keeps an index of.
+  const asksHistory = hasHistory && !isSearch && asked.sale === undefined;
   const [hot, history] = await Promise.all([
     ask(`settlements?${hotQuery(asked)}`),
-    hasHistory && !isSearch
-      ? historyPage(ask, asked).catch((problem) => ({ problem }))
-      : { settlements: [] },
+    asksHistory ? historyPage(ask, asked).catch((problem) => ({ problem })) : { settlements: [] },
   ]);
   // What was named by its id or transaction is shown whatever else is asked.
   if (isSearch) return { settlements: hot.settlements };

@@ -25,8 +25,6 @@ const STATES = [
 const SALES = [
   ['', 'any'],
   ['unclaimed', 'paid, not delivered'],
-  ['open', 'open'],
-  ['sold', 'sold'],
 ];
 
 /** Of settlements, wherever they are listed. */

@@ -214,11 +214,9 @@ export class ConsoleServer {
       settlements:
         sale === 'unclaimed' ? state.unclaimed : [...state.unclaimed, ...state.settlements],
     }));
-    answer('history/settlements', ({ state: name, sale }) => ({
+    answer('history/settlements', ({ state: name }) => ({
       settlements: [...state.unclaimed, ...state.settlements].filter(
-        (one) =>
-          (name === undefined || one['state'] === name) &&
-          (sale === undefined || one['sale'] === 'open'),
+        (one) => name === undefined || one['state'] === name,
       ),
     }));
     answer('history/totals', totalsOf);

@@ -350,6 +350,12 @@ describe('the history for operators', () => {
       expect(await browser.evaluate(`document.querySelector('#view .error') === null`)).toBe(true);
     });
 
+    it('nothing is paid and not delivered where every seller was answered', async () => {
+      await go('settlements?sale=unclaimed');
+      await untilIn('settlements', 'No settlement found.');
+      expect(await browser.evaluate(`document.querySelector('#view .error') === null`)).toBe(true);
+    });
+
     it('totals are a chart, with the numbers beside it', async () => {
       await go('sellers');
       await browser.until(`document.querySelector('#totals canvas') !== null`);
