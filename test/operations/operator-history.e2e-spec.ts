@@ -402,7 +402,7 @@ describe('the history for operators', () => {
     it('a database that is away is said in its place, and the rest of the page goes on', async () => {
       await postgres.crash();
       await go('settlements');
-      await untilIn('view', 'The history cannot be asked now');
+      await untilIn('view', 'The history database is unavailable');
       // What Redis has is listed meanwhile.
       await untilListed(ids[0]);
       const freshness = await textOf('freshness');
@@ -412,7 +412,7 @@ describe('the history for operators', () => {
       await go('lanes');
       await browser.until(`document.querySelectorAll('.lane').length === 1`);
       await go(`settlement?id=${ids[0] ?? ''}`);
-      await untilIn('life', 'The history cannot be asked now');
+      await untilIn('life', 'The history database is unavailable');
       expect(await textOf('life')).toContain('Accepted into the ledger');
       postgres = await restartPostgres(postgres);
       await eventually('it is back', async () => (await admin('audit')).status === 200);
