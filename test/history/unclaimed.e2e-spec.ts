@@ -139,9 +139,26 @@ it('shows what was paid and delivered to nobody until its seller comes back, wha
   expect(new Set(idsIn(listed))).toEqual(new Set(ids));
   expect(listed).toMatchObject({ settlements: [{ paid: true, sale: 'open' }, {}] });
 
+  const sellers = async (sale: string): Promise<readonly unknown[]> => {
+    const url = `${service.url}/v2/settlements?sale=${sale}`;
+    const response = await fetch(url, { headers: { 'X-API-Key': shop.key } });
+    return idsIn((await response.json()) as Json);
+  };
+  const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  const inHistory = `history/settlements?from=${since}&sale=unclaimed`;
+  expect(new Set(await sellers('unclaimed'))).toEqual(new Set(ids));
+  expect(await sellers('sold')).toEqual([]);
+  expect(new Set(idsIn(await admin(inHistory, 'history/settlements')))).toEqual(new Set(ids));
+
   const again = await settle(first, 'first-order');
   expect(again.body).toMatchObject({ success: true });
   await eventually('one is left', async () => (await unclaimed())['count'] === 1, PATIENCE_MS);
   expect(idsIn(await admin('settlements?sale=unclaimed', 'settlements'))).toEqual([ids[1]]);
   expect(events()).toHaveLength(2);
+  await eventually(
+    'the lists of sellers say so',
+    async () => (await sellers('sold')).includes(ids[0]),
+    PATIENCE_MS,
+  );
+  expect(await sellers('unclaimed')).toEqual([ids[1]]);
 }, 180_000);

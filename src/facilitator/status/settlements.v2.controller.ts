@@ -149,8 +149,9 @@ export class SettlementsV2Controller {
 
 /** What names no payment is a list, from those who can list, and from those who ask for what only lists have. */
 function isList(query: SettlementQueryDto, caller: string | undefined): boolean {
-  const { transaction, payer, nonce, paymentId, payTo, from, to, state, limit, cursor } = query;
+  const { transaction, payer, nonce, paymentId, payTo, from, to, state, sale, limit, cursor } =
+    query;
   if ([transaction, payer, nonce, paymentId].some((value) => value !== undefined)) return false;
-  const ofLists = [payTo, from, to, state, limit, cursor];
+  const ofLists = [payTo, from, to, state, sale, limit, cursor];
   return caller !== undefined || ofLists.some((value) => value !== undefined);
 }

@@ -17,11 +17,13 @@ export const NEWEST = sql.raw('claimed_at desc, id desc');
 type Condition = RawBuilder<unknown>;
 
 /** What was asked for, but for the payee. */
-export function conditionsOf({ from, to, state, asset, chainId }: Narrowing): Condition[] {
+export function conditionsOf({ from, to, state, sale, asset, chainId }: Narrowing): Condition[] {
   return [
     ...(from === undefined ? [] : [sql`claimed_at >= ${new Date(from)}`]),
     ...(to === undefined ? [] : [sql`claimed_at < ${new Date(to)}`]),
     ...(state === undefined ? [] : [sql`state = ${state}`]),
+    ...(sale === 'sold' ? [sql`sale = 'sold'`] : []),
+    ...(sale === 'unclaimed' ? [sql`is_paid and sale = 'open'`] : []),
     ...(asset === undefined ? [] : [sql`asset = ${bytesOf(asset)}`]),
     ...(chainId === undefined ? [] : [sql`chain_id = ${chainId}`]),
   ];

@@ -40,8 +40,17 @@ export function decodeCursor(text: string, filter: Asked): Position {
 }
 
 /** Of all that was asked for. What the key may see is not in it: a key may gain a payee, or lose one. */
-function tagOf({ payTo, from, to, state, asset, chainId, payer }: Asked): Buffer {
-  const asked = [payTo, from, to, state, asset, chainId, ...(payer === undefined ? [] : [payer])];
+function tagOf({ payTo, from, to, state, sale, asset, chainId, payer }: Asked): Buffer {
+  const asked = [
+    payTo,
+    from,
+    to,
+    state,
+    asset,
+    chainId,
+    ...(payer === undefined ? [] : [payer]),
+    ...(sale === undefined ? [] : ['sale', sale]),
+  ];
   const text = JSON.stringify(asked.map((value) => value ?? null));
   return createHash('sha256').update(text).digest().subarray(0, TAG_BYTES);
 }

@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import { invalidQuery } from '../../platform/http/read-query.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress, readDayOrTime } from '../../protocol/payment/wire-values.js';
-import type { ListQuery } from '../../settlement/ledger/queries/settlement-listing.js';
+import type { ListQuery, SaleFilter } from '../../settlement/ledger/queries/settlement-listing.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 
 /** What of settlements was asked for. */
@@ -13,6 +13,7 @@ export interface Narrowing {
   readonly from: number | undefined;
   readonly to: number | undefined;
   readonly state: SettlementState | undefined;
+  readonly sale?: SaleFilter | undefined;
   readonly asset: Address | undefined;
   readonly chainId: number | undefined;
 }
@@ -40,11 +41,12 @@ export function filterOf(
 
 /** @throws CodedError `invalid_query` */
 export function narrowingOf(query: ListQuery): Narrowing {
-  const { payTo, state, asset, network } = query;
+  const { payTo, state, sale, asset, network } = query;
   return {
     payTo: readAddress(payTo),
     ...spanOf(query),
     state,
+    sale,
     asset: readAddress(asset),
     chainId: network === undefined ? undefined : chainIdOf(network),
   };

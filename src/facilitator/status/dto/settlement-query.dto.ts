@@ -9,7 +9,12 @@ import {
   IsTransactionHash,
 } from '../../../platform/http/validators.js';
 import { NONCE_SCHEMA } from '../../../protocol/payment/wire-schemas.js';
-import { PAGE, PAGE_MAX } from '../../../settlement/ledger/queries/settlement-listing.js';
+import {
+  PAGE,
+  PAGE_MAX,
+  type SaleFilter,
+  SALES,
+} from '../../../settlement/ledger/queries/settlement-listing.js';
 import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/model/settlement.js';
 import { WAIT_SECONDS_MAX } from '../settlement-waits.js';
 
@@ -65,6 +70,12 @@ export class SettlementQueryDto {
 
   @IsOneOf(SETTLEMENT_STATES, { optional })
   readonly state?: SettlementState;
+
+  @IsOneOf(SALES, {
+    optional,
+    description: '`unclaimed`: paid, and no settle has its success: paid and not delivered.',
+  })
+  readonly sale?: SaleFilter;
 
   @IsQueryInteger({ minimum: 1, maximum: PAGE_MAX, default: PAGE })
   readonly limit?: number;

@@ -6,9 +6,11 @@ import {
   IsOneOf,
   IsText,
 } from '../../../platform/http/validators.js';
+import { SALES, type SaleFilter } from '../../../settlement/ledger/queries/settlement-listing.js';
 import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/model/settlement.js';
 
 const optional = true;
+const SALE = '`unclaimed`: paid, and no settle has its success: paid and not delivered.';
 const FROM = 'Claimed at or after: a day (UTC), or a time with its zone.';
 
 const FORMATS = ['csv', 'ndjson'] as const;
@@ -35,6 +37,9 @@ export class SettlementFilterDto {
 
   @IsOneOf(SETTLEMENT_STATES, { optional })
   readonly state?: SettlementState;
+
+  @IsOneOf(SALES, { optional, description: SALE })
+  readonly sale?: SaleFilter;
 
   @IsEvmAddress({ optional })
   readonly asset?: string;

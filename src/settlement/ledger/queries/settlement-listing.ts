@@ -13,6 +13,10 @@ export interface SettlementPage {
 export const PAGE = 100;
 export const PAGE_MAX = 500;
 
+/** `unclaimed`: paid, and no requester has its success. */
+export const SALES = ['sold', 'unclaimed'] as const;
+export type SaleFilter = (typeof SALES)[number];
+
 /** What a list may be asked for; each value is of its form. */
 export interface ListQuery {
   readonly payTo?: string;
@@ -20,6 +24,7 @@ export interface ListQuery {
   readonly from?: string;
   readonly to?: string;
   readonly state?: SettlementState;
+  readonly sale?: SaleFilter;
   readonly asset?: string;
   readonly network?: string;
   readonly limit?: number;

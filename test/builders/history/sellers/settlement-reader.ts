@@ -104,12 +104,14 @@ function isAsked(row: SettlementRow, filter: SettlementFilter): boolean {
 
 /** But for the payee. */
 export function isOf(row: SettlementRow, asked: Narrowing): boolean {
-  const { from = -Infinity, to = Infinity, state, asset, chainId } = asked;
+  const { from = -Infinity, to = Infinity, state, sale, asset, chainId } = asked;
   const at = row.claimed_at.getTime();
   return (
     at >= from &&
     at < to &&
     (state === undefined || row.state === state) &&
+    (sale !== 'sold' || row.sale === 'sold') &&
+    (sale !== 'unclaimed' || (row.is_paid && row.sale === 'open')) &&
     (asset === undefined || row.asset?.toString('hex') === asset.slice(2)) &&
     (chainId === undefined || row.chain_id === chainId)
   );
