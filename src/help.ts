@@ -37,7 +37,7 @@ function textOf(name: string, value: unknown): string {
   if (Array.isArray(value))
     return name === 'NETWORKS' ? value.map((id) => `eip155:${id}`).join() : value.join() || 'none';
   if (typeof value === 'bigint') return decimalText(value, decimalsOf(name));
-  return String(value) || 'none';
+  return `${value as string | number | boolean}` || 'none';
 }
 
 function decimalsOf(name: string): number {

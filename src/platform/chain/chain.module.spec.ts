@@ -22,7 +22,7 @@ describe('endpoints in the log', () => {
   } as unknown as NetworkConfig;
 
   it('have a line with the setting, the host, and what was found and expected', () => {
-    const log = chainLog(config, logger as unknown as Parameters<typeof chainLog>[1]);
+    const log = chainLog(config, logger);
     log.endpointChanged({ endpoint: '97-1', what: 'wrong_chain', servedChainId: 31_337n });
     log.endpointChanged({ endpoint: '97-0', what: 'unreachable' });
     log.endpointChanged({ endpoint: '97-0', what: 'reachable' });

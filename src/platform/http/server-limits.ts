@@ -29,15 +29,11 @@ export function limitServer(server: Server): void {
 /** Why a server cannot listen, in words for the operator. */
 export function portProblem(error: unknown, port: number, host: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  switch (code) {
-    case 'EADDRINUSE':
-      return `${host}:${port} is in use by another program`;
-    case 'EACCES':
-      return `${host}:${port} may not be used by this user: ports below 1024 need a right of their own`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `${host} is not an address of this machine`;
-    default:
-      return message;
+  if (code === 'EADDRINUSE') return `${host}:${port} is in use by another program`;
+  if (code === 'EACCES') {
+    return `${host}:${port} may not be used by this user: ports below 1024 need a right of their own`;
   }
+  return code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+    ? `${host} is not an address of this machine`
+    : message;
 }
