@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   All,
   BadRequestException,
+  Body,
   Get,
   HttpCode,
   Injectable,
@@ -117,19 +118,18 @@ export abstract class FacilitatorController {
   }
 
   @Get('supported')
-  async supported(@Res() response: Response): Promise<void> {
-    sendJson(response, 200, await this.supportedKinds.supported(this.versions));
+  supported(): ReturnType<SupportedService['supported']> {
+    return this.supportedKinds.supported(this.versions);
   }
 
   /** What sellers of some middlewares ask for each 402; it moves nothing. */
   @Post('accepts')
   @HttpCode(200)
   @RateLimited('lookup')
-  async accepts(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
-    const body = await this.bodies.json(request, response);
+  async accepts(@Body() body: unknown): Promise<object> {
     const read = await this.supportedKinds.accepts(body, this.versions);
     if (!read.ok) throw new BadRequestException(read.problem);
-    sendJson(response, 200, read.accepts);
+    return read.accepts;
   }
 
   @All('verify')

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ASSETS_OPENAPI } from '../../src/facilitator/assets/assets.openapi.js';
+import { AssetsV2Controller } from '../../src/facilitator/assets/assets.v2.controller.js';
 import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
 import { DoctorV2Controller } from '../../src/facilitator/doctor/doctor.v2.controller.js';
 import { FACILITATOR_OPENAPI } from '../../src/facilitator/openapi/facilitator.openapi.js';
@@ -51,8 +52,8 @@ const LOOK_UPS = await describedControllers(SettlementsV2Controller);
 const ROUTES = [
   LOOK_UPS,
   await describedControllers(WebhooksV2Controller),
-  await describedControllers(DoctorV2Controller),
   await describedControllers(StatsController),
+  await describedControllers(DoctorV2Controller, AssetsV2Controller),
   await describedControllers(TakedownsController),
   await describedControllers(AdminController, AdminCatalogueController, AdminHistoryController),
   await describedControllers(SellersV2Controller, ReceiptKeysController),

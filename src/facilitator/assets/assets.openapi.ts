@@ -1,16 +1,10 @@
-import {
-  jsonAnswer,
-  OPEN,
-  type OpenApiPart,
-  RATE,
-  schemaRef,
-} from '../../platform/http/openapi.js';
+import { type OpenApiPart, schemaRef } from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA, TEXT_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 
 const support = { type: 'string', enum: ['yes', 'no', 'unclear'] } as const;
 const caip2 = { type: 'string', pattern: '^eip155:[1-9][0-9]*$', description: 'CAIP-2.' } as const;
 
-const EXAMPLE = {
+export const EXAMPLE = {
   assets: [
     {
       network: 'eip155:56',
@@ -31,39 +25,6 @@ const EXAMPLE = {
 /** The tokens this deployment knows. */
 export const ASSETS_OPENAPI: OpenApiPart = {
   tags: [],
-  paths: {
-    '/v2/assets': {
-      get: {
-        operationId: 'assets',
-        tags: ['Look-ups'],
-        summary: 'Tokens this deployment knows, and what the chain says of them',
-        description:
-          'Built-in tokens and those that settings name. They are read from the chain in the background: ' +
-          'until then `source` is not `chain`. Other tokens are served too, unless settings say otherwise.',
-        security: OPEN,
-        parameters: [
-          {
-            name: 'network',
-            in: 'query',
-            description: 'Of one network only.',
-            schema: { type: 'string', pattern: '^eip155:[1-9][0-9]{0,15}$' },
-          },
-        ],
-        responses: {
-          200: jsonAnswer('The tokens.', 'Assets', EXAMPLE, RATE),
-          400: jsonAnswer('A network that is none.', 'Problem', {
-            error: 'network must be a CAIP-2 name of an EVM chain',
-          }),
-          429: jsonAnswer(
-            'Too many requests.',
-            'Problem',
-            { error: 'Too many requests; `Retry-After` says when to ask again.' },
-            ['Retry-After', ...RATE],
-          ),
-        },
-      },
-    },
-  },
   schemas: {
     Assets: {
       type: 'object',

@@ -1,10 +1,21 @@
-import { BadRequestException, Controller, Get, Query, Res, UseFilters } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, Query, UseFilters } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import { RateLimited } from '../../platform/http/access.js';
-import { sendJson } from '../../platform/http/json.js';
+import { Answers, jsonAnswer, OPEN, problem, RATE } from '../../platform/http/openapi.js';
+import { IgnoresUnknown } from '../../platform/http/request.pipe.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
+import { IsCaip2 } from '../../platform/http/validators.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
+import { TOO_MANY } from '../openapi/look-ups.openapi.js';
 import { AssetDirectory } from './asset-directory.js';
+import type { AssetView } from './asset-view.js';
+import { EXAMPLE } from './assets.openapi.js';
+
+@IgnoresUnknown()
+class AssetsQueryDto {
+  @IsCaip2({ optional: true, description: 'Of one network only.' })
+  readonly network?: string;
+}
 
 /** The tokens this deployment knows. Public; nobody is asked for it. */
 @Controller('v2/assets')
@@ -14,11 +25,25 @@ export class AssetsV2Controller {
   constructor(private readonly directory: AssetDirectory) {}
 
   @Get()
-  list(@Query('network') network: unknown, @Res() response: Response): void {
-    const chainId = typeof network === 'string' ? chainIdOf(network) : undefined;
-    if (network !== undefined && chainId === undefined) {
-      throw new BadRequestException('network must be a CAIP-2 name of an EVM chain');
-    }
-    sendJson(response, 200, { assets: this.directory.list(chainId) });
+  @ApiOperation({
+    operationId: 'assets',
+    tags: ['Look-ups'],
+    summary: 'Tokens this deployment knows, and what the chain says of them',
+    description:
+      'Built-in tokens and those that settings name. They are read from the chain in the background: ' +
+      'until then `source` is not `chain`. Other tokens are served too, unless settings say otherwise.',
+    security: OPEN,
+  })
+  @Answers({
+    200: jsonAnswer('The tokens.', 'Assets', EXAMPLE, RATE),
+    400: problem('A network that is none.', {
+      error: 'network must be a CAIP-2 name of an EVM chain.',
+      code: 'invalid_query',
+    }),
+    429: TOO_MANY,
+  })
+  list(@Query() { network }: AssetsQueryDto): { readonly assets: readonly AssetView[] } {
+    const chainId = network === undefined ? undefined : chainIdOf(network);
+    return { assets: this.directory.list(chainId) };
   }
 }
