@@ -1,12 +1,11 @@
 import { Controller, Get, Query, UseFilters } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { RateLimited } from '../../platform/http/access.js';
-import { Answers, jsonAnswer, OPEN, problem, RATE } from '../../platform/http/openapi.js';
+import { Answers, jsonAnswer, OPEN, problem, RATE, TOO_MANY } from '../../platform/http/openapi.js';
 import { IgnoresUnknown } from '../../platform/http/request.pipe.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { IsCaip2 } from '../../platform/http/validators.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
-import { TOO_MANY } from '../openapi/look-ups.openapi.js';
 import { AssetDirectory } from './asset-directory.js';
 import type { AssetView } from './asset-view.js';
 import { EXAMPLE } from './assets.openapi.js';

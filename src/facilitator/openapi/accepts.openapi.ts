@@ -1,10 +1,15 @@
-import { jsonAnswer, type JsonObject, OPEN, RATE, schemaRef } from '../../platform/http/openapi.js';
+import {
+  BODY_REFUSALS,
+  jsonAnswer,
+  type JsonObject,
+  OPEN,
+  problem,
+  RATE,
+  schemaRef,
+  TOO_MANY,
+} from '../../platform/http/openapi.js';
 import * as examples from './examples.js';
-import { TOO_MANY } from './look-ups.openapi.js';
 import { anything, object } from './values.js';
-
-const problem = (description: string, error: string): JsonObject =>
-  jsonAnswer(description, 'Problem', { error });
 
 /** What sellers of some middlewares ask for before they answer 402. */
 export function acceptsPath(name: 'Root' | 'V1' | 'V2', where: string): JsonObject {
@@ -24,16 +29,10 @@ export function acceptsPath(name: 'Root' | 'V1' | 'V2', where: string): JsonObje
       },
       responses: {
         200: jsonAnswer('Those of the offers that are served.', 'AcceptsAnswer', undefined, RATE),
-        400: problem(
-          'Not such a list, or an offer that no payment could meet.',
-          'accepts[0].payTo: expected an address.',
-        ),
-        408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
-        413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
-        415: problem(
-          'A content encoding that is not gzip, deflate or br.',
-          'The content encoding is not supported.',
-        ),
+        400: problem('Not such a list, or an offer that no payment could meet.', {
+          error: 'accepts[0].payTo: expected an address.',
+        }),
+        ...BODY_REFUSALS,
         429: TOO_MANY,
       },
     },

@@ -1,6 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam } from '@nestjs/swagger';
-import { Answers, jsonAnswer, KEY_IF_IN_USE, OPEN, RATE } from '../../platform/http/openapi.js';
+import {
+  Answers,
+  jsonAnswer,
+  KEY_IF_IN_USE,
+  NO_KEY,
+  OPEN,
+  RATE,
+  TOO_MANY,
+} from '../../platform/http/openapi.js';
 import { SETTLEMENT_ID_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
 import { WAIT_SECONDS_MAX } from '../status/settlement-waits.js';
@@ -10,16 +18,6 @@ const NOT_KNOWN = { error: 'No settlement is known by this.', code: 'not_found' 
 const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
   error: 'This cannot be looked up right now. Try again.',
 });
-export const TOO_MANY = jsonAnswer(
-  'Too many requests.',
-  'Problem',
-  {
-    error: 'Too many requests; `Retry-After` says when to ask again.',
-    reason: 'rate_limited',
-  },
-  ['Retry-After', ...RATE],
-);
-
 /** The description of `GET /v2/settlements/:id`. */
 export const DescribesSettlement = (): MethodDecorator =>
   applyDecorators(
@@ -73,12 +71,7 @@ export const DescribesSettlements = (): MethodDecorator =>
       400: jsonAnswer('Another query than those, or a value that is none.', 'Problem', {
         error: 'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
       }),
-      401: jsonAnswer(
-        'A list without an API key.',
-        'Problem',
-        { error: REASONS.unauthorized.meaning, reason: 'unauthorized' },
-        ['WWW-Authenticate'],
-      ),
+      401: { ...NO_KEY, description: 'A list without an API key.' },
       403: jsonAnswer(
         'A list with an API key without the scope `history`, or of a payee it does not see.',
         'Problem',

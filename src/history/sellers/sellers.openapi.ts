@@ -3,47 +3,40 @@ import { ApiOperation } from '@nestjs/swagger';
 import {
   Answers,
   type AnswersByStatus,
+  free,
   jsonAnswer,
   type JsonObject,
   KEY_NEEDED,
+  listOf,
+  NO_KEY,
+  object,
   type OpenApiPart,
   problem,
   RATE,
   schemaRef,
+  text,
+  TOO_MANY,
 } from '../../platform/http/openapi.js';
 import { NO_SUCH_SETTLEMENT } from '../../platform/http/settlement-id.pipe.js';
 import {
   ADDRESS_SCHEMA as address,
   ATOMIC_UNITS_SCHEMA as digits,
   CAIP2_SCHEMA as network,
-  objectSchema,
   SETTLEMENT_ID_SCHEMA as settlementId,
-  TEXT_SCHEMA as text,
 } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
 
 const word = { type: 'string', pattern: '^0x[0-9a-f]{64}$' } as const;
 const finality = { type: 'string', enum: ['included', 'finalized'] } as const;
 
-const object = (...args: Parameters<typeof objectSchema>): JsonObject =>
-  objectSchema(...args) as JsonObject;
-
 /** What every route of a seller refuses alike. */
 const SELLER_REFUSALS: AnswersByStatus = {
-  401: problem(
-    'No API key, or an unknown one.',
-    { error: REASONS.unauthorized.meaning, reason: 'unauthorized' },
-    ['WWW-Authenticate'],
-  ),
+  401: NO_KEY,
   403: problem('An API key without the scope `history`, or without payees.', {
     error: REASONS.forbidden.meaning,
     reason: 'forbidden',
   }),
-  429: problem(
-    'Too many requests.',
-    { error: REASONS.rate_limited.meaning, reason: 'rate_limited' },
-    ['Retry-After', ...RATE],
-  ),
+  429: TOO_MANY,
 };
 
 const said = {
@@ -67,20 +60,20 @@ const said = {
 const closed = { additionalProperties: false };
 
 const SCHEMAS: Readonly<Record<string, JsonObject>> = {
-  SettlementReceipt: object({ settlementId, ...said }, undefined, closed),
+  SettlementReceipt: object({ settlementId, ...said }, {}, closed),
   SignedReceipt: object(
     {
       receipt: schemaRef('SettlementReceipt'),
       eip712: object(
         {
           domain: object({ name: text, version: text, chainId: { type: 'integer' } }),
-          types: { type: 'object', additionalProperties: true },
+          types: free,
           primaryType: { type: 'string', const: 'SettlementReceipt' },
-          message: object({ settlementId: word, ...said }, undefined, closed),
+          message: object({ settlementId: word, ...said }, {}, closed),
           signer: address,
           signature: { type: 'string', pattern: '^0x[0-9a-f]{130}$' },
         },
-        undefined,
+        {},
         closed,
       ),
       jws: {
@@ -89,36 +82,32 @@ const SCHEMAS: Readonly<Record<string, JsonObject>> = {
         description: 'Compact, EdDSA; its payload is the receipt.',
       },
     },
-    undefined,
+    {},
     closed,
   ),
   SettlementTotals: object(
     {
-      groupBy: { type: 'array', items: text },
-      totals: {
-        type: 'array',
-        items: object(
+      groupBy: listOf(text),
+      totals: listOf(
+        object(
           {
-            day: { type: 'string', format: 'date' },
             network,
             asset: address,
-            payTo: address,
             paid: object({ count: digits, amount: { type: 'string', pattern: '^[0-9]+$' } }),
             states: { type: 'object', additionalProperties: digits },
           },
-          ['network', 'asset', 'paid', 'states'],
+          { day: { type: 'string', format: 'date' }, payTo: address },
           closed,
         ),
-      },
+      ),
     },
-    undefined,
+    {},
     closed,
   ),
   ReceiptKeys: object({
-    keys: { type: 'array', items: { type: 'object', additionalProperties: true } },
+    keys: listOf(free),
     x402_receipt_signers: {
-      type: 'array',
-      items: address,
+      ...listOf(address),
       description: 'Of the EIP-712 signatures; the first signs now.',
     },
   }),

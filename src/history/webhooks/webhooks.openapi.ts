@@ -5,15 +5,15 @@ import {
   jsonAnswer,
   type JsonObject,
   KEY_ALWAYS,
+  listOf,
+  moment,
   type OpenApiPart,
-  schemaRef,
+  text,
 } from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { DESCRIPTION_SCHEMA, EVENT_ID, PAYEES_MAX, URL_SCHEMA } from './dto/webhook.dto.js';
 import { EVENT_TYPES } from './webhook.js';
 
-const text: JsonObject = { type: 'string' };
-const moment: JsonObject = { type: 'string', format: 'date-time' };
 const eventId: JsonObject = { type: 'string', pattern: EVENT_ID.source };
 const events: JsonObject = {
   type: 'array',
@@ -115,7 +115,7 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
     Webhooks: {
       type: 'object',
       required: ['webhooks'],
-      properties: { webhooks: { type: 'array', items: schemaRef('Webhook') } },
+      properties: { webhooks: listOf('Webhook') },
     },
     WebhookSecret: {
       type: 'object',
@@ -132,7 +132,7 @@ export const WEBHOOKS_OPENAPI: OpenApiPart = {
       type: 'object',
       required: ['deliveries'],
       properties: {
-        deliveries: { type: 'array', items: schemaRef('WebhookDelivery') },
+        deliveries: listOf('WebhookDelivery'),
         next: eventId,
       },
     },

@@ -2,27 +2,20 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import {
   Answers,
+  count,
   jsonAnswer,
   type JsonObject,
   KEY_ALWAYS,
+  listOf,
+  moment,
+  object,
   type OpenApiPart,
-  schemaRef,
+  text,
 } from '../../platform/http/openapi.js';
 import { TAKEDOWNS_MOST } from './takedowns.service.js';
 
 const TAG = 'Hub operators';
-const text: JsonObject = { type: 'string' };
-const count: JsonObject = { type: 'integer', minimum: 0 };
-const moment: JsonObject = { type: 'string', format: 'date-time' };
 const digest: JsonObject = { type: 'string', pattern: '^[0-9a-f]{64}$' };
-
-function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
-  return {
-    type: 'object',
-    required: Object.keys(properties),
-    properties: { ...properties, ...optional },
-  };
-}
 
 const TAKEDOWN: JsonObject = {
   sha256: digest,
@@ -91,7 +84,7 @@ export const HUB_OPERATORS_OPENAPI: OpenApiPart = {
   schemas: {
     HubTakedown: object(TAKEDOWN),
     HubTakedowns: object({
-      takedowns: { type: 'array', items: schemaRef('HubTakedown') },
+      takedowns: listOf('HubTakedown'),
       count: { ...count, description: 'Of all that is taken down.' },
     }),
     HubActs: object({
@@ -105,7 +98,7 @@ export const HUB_OPERATORS_OPENAPI: OpenApiPart = {
     }),
     HubTakenDown: object({
       outcome: { type: 'string', enum: ['taken_down', 'unchanged'] },
-      takedowns: { type: 'array', items: schemaRef('HubTakedown') },
+      takedowns: listOf('HubTakedown'),
     }),
     HubRestored: object({
       outcome: { type: 'string', enum: ['restored', 'unchanged'] },

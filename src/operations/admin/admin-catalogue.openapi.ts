@@ -1,20 +1,17 @@
 import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
-import { jsonAnswer, type JsonObject, schemaRef } from '../../platform/http/openapi.js';
+import {
+  count,
+  jsonAnswer,
+  type JsonObject,
+  listOf,
+  moment,
+  object,
+  schemaRef,
+  text,
+} from '../../platform/http/openapi.js';
 import { describedWith } from './admin-refusals.openapi.js';
 
-const text: JsonObject = { type: 'string' };
-const count: JsonObject = { type: 'integer', minimum: 0 };
-const moment: JsonObject = { type: 'string', format: 'date-time' };
 const kind: JsonObject = { type: 'string', enum: ['payee', 'host'] };
-const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
-
-function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
-  return {
-    type: 'object',
-    required: Object.keys(properties),
-    properties: { ...properties, ...optional },
-  };
-}
 
 const value: JsonObject = { ...text, description: 'An address or a host, in lower case.' };
 
@@ -26,7 +23,7 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     at: moment,
     by: { ...text, description: 'Id of an API key; empty for one that was written by hand.' },
   }),
-  CatalogueDenials: object({ denials: listOf(schemaRef('CatalogueDenial')) }, { next: text }),
+  CatalogueDenials: object({ denials: listOf('CatalogueDenial') }, { next: text }),
   CatalogueEntries: object(
     {
       entries: listOf(
@@ -47,7 +44,7 @@ export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
             },
             firstPaidAt: moment,
             lastPaidAt: moment,
-            denials: listOf(schemaRef('CatalogueDenial')),
+            denials: listOf('CatalogueDenial'),
           },
           { serviceName: text, description: text },
         ),

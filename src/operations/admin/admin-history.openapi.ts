@@ -1,21 +1,18 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import { jsonAnswer, type JsonObject, problem, schemaRef } from '../../platform/http/openapi.js';
+import {
+  count,
+  flag,
+  jsonAnswer,
+  type JsonObject,
+  listOf,
+  moment,
+  object,
+  problem,
+  schemaRef,
+  text,
+} from '../../platform/http/openapi.js';
 import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
-
-const text: JsonObject = { type: 'string' };
-const count: JsonObject = { type: 'integer', minimum: 0 };
-const flag: JsonObject = { type: 'boolean' };
-const moment: JsonObject = { type: 'string', format: 'date-time' };
-const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
-
-function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
-  return {
-    type: 'object',
-    required: Object.keys(properties),
-    properties: { ...properties, ...optional },
-  };
-}
 
 const event = { eventId: text, type: text };
 const answered = { triedAt: moment, dueAt: moment, status: count, problem: text, answer: text };

@@ -1,6 +1,13 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import { jsonAnswer, type JsonObject, type OpenApiPart } from '../../platform/http/openapi.js';
+import {
+  count,
+  jsonAnswer,
+  listOf,
+  object,
+  type OpenApiPart,
+  text,
+} from '../../platform/http/openapi.js';
 import { ADMIN_CATALOGUE_SCHEMAS } from './admin-catalogue.openapi.js';
 import { ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
 import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
@@ -48,16 +55,6 @@ export const DescribesSwitch = (
       description,
     ),
   );
-
-const text = { type: 'string' };
-const count = { type: 'integer', minimum: 0 };
-const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
-const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
-
-function object(properties: JsonObject, optional: JsonObject = {}): JsonObject {
-  const all = { ...properties, ...optional };
-  return { type: 'object', required: Object.keys(properties), properties: all };
-}
 
 /** Of the account that refills the lanes. */
 const TREASURY = object(
@@ -171,7 +168,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
             }),
             headAgeMs: { type: ['integer', 'null'] },
             endpoints: object({ reachable: count, all: count }),
-            lanes: listOf(reference('Lane')),
+            lanes: listOf('Lane'),
           },
           {
             coin: { ...text, description: 'Symbol of the native coin, where it is known.' },

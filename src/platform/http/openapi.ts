@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiIncludeEndpoint, ApiResponse } from '@nestjs/swagger';
+import { REASONS } from '../../protocol/reasons.js';
 
 /** A JSON value of an OpenAPI document or a JSON schema. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -54,6 +55,51 @@ export const problem = (
 
 /** Headers of answers that are counted against a limit. */
 export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+export const TOO_MANY = problem(
+  'Too many requests.',
+  { error: REASONS.rate_limited.meaning, reason: 'rate_limited' },
+  ['Retry-After', ...RATE],
+);
+
+/** What is answered to a body that cannot be read. */
+export const BODY_REFUSALS: AnswersByStatus = {
+  408: problem('The body did not arrive in time.', { error: 'The body did not arrive in time.' }),
+  413: problem('Larger than `BODY_MAX_BYTES`.', { error: 'The body is too large.' }),
+  415: problem('A content encoding that is not gzip, deflate or br.', {
+    error: 'The content encoding is not supported.',
+  }),
+};
+
+export const NO_KEY = problem(
+  'No API key, or an unknown one.',
+  { error: REASONS.unauthorized.meaning, reason: 'unauthorized' },
+  ['WWW-Authenticate'],
+);
+
+/** An object of a schema, of which these properties are always there. */
+export const object = (
+  properties: JsonObject,
+  optional: JsonObject = {},
+  more: JsonObject = {},
+): JsonObject => ({
+  type: 'object',
+  required: Object.keys(properties),
+  properties: { ...properties, ...optional },
+  ...more,
+});
+
+export const text = { type: 'string' } as const;
+export const count = { type: 'integer', minimum: 0 } as const;
+export const flag = { type: 'boolean' } as const;
+export const moment = { type: 'string', format: 'date-time' } as const;
+/** An object of any kind. */
+export const free = { type: 'object', additionalProperties: true } as const;
+/** @param items - a schema, or the name of one. */
+export const listOf = (items: JsonObject | string): JsonObject => ({
+  type: 'array',
+  items: typeof items === 'string' ? schemaRef(items) : items,
+});
 
 /** Answers by their status, each as {@link jsonAnswer} makes it. */
 export type AnswersByStatus = Readonly<Record<number, JsonObject>>;

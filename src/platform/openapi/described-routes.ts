@@ -20,7 +20,34 @@ export function describedRoutes(app: INestApplication): OpenApiPart {
     name,
     asJudged(schema),
   ]);
-  return { tags: [], paths, schemas: Object.fromEntries(schemas) as OpenApiPart['schemas'] };
+  return {
+    tags: [],
+    paths: withOwnIds(paths),
+    schemas: Object.fromEntries(schemas) as OpenApiPart['schemas'],
+  };
+}
+
+type Operations = Readonly<Record<string, JsonObject & { readonly operationId: string }>>;
+
+/** Handlers that are served at several paths say one operation: its id ends with the version of the path. */
+function withOwnIds(paths: Described['paths']): Described['paths'] {
+  const ids = Object.values(paths).flatMap((item) =>
+    Object.values(item as Operations).map(({ operationId }) => operationId),
+  );
+  const isShared = (id: string): boolean => ids.indexOf(id) !== ids.lastIndexOf(id);
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, item]) => {
+      const [, version = ''] = /^\/(v[12])\//.exec(path) ?? [];
+      const operations = Object.entries(item as Operations).map(([method, operation]) => {
+        const { operationId: id } = operation;
+        return [
+          method,
+          { ...operation, operationId: isShared(id) ? id + version.toUpperCase() : id },
+        ];
+      });
+      return [path, Object.fromEntries(operations) as JsonObject];
+    }),
+  );
 }
 
 function asJudged({ [NEEDS_ONE_OF]: oneOf, ...schema }: JsonObject): JsonObject {

@@ -1,3 +1,4 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import { IgnoresUnknown, RefusedWith } from '../../../platform/http/request.pipe.js';
@@ -18,6 +19,8 @@ const optional = true;
 const SECONDS = { minimum: 0, maximum: 9_999_999_999 } as const;
 
 /** Words that are empty are not corrected. */
+@ApiSchema({ name: 'CatalogueStatementSigned' })
+@IgnoresUnknown()
 export class StatementDto {
   @IsOneOf(['remove', 'correct', 'restore'])
   readonly action!: StatementAction;
@@ -60,6 +63,7 @@ export class StatementDto {
 }
 
 /** `POST /discovery/statements`: typed data that a payee has signed (EIP-712), and the signature. */
+@ApiSchema({ name: 'CatalogueStatement' })
 @IgnoresUnknown()
 @RefusedWith('invalid_statement')
 export class CatalogueStatementDto {
@@ -72,6 +76,7 @@ export class CatalogueStatementDto {
     message: 'must be an object',
     schema: {},
   })
+  @ApiProperty({ type: () => StatementDto })
   @Type(() => StatementDto)
   @ValidateNested()
   readonly statement!: StatementDto;
