@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import {
+  DiscoveryRootController,
+  DiscoveryV1Controller,
+  DiscoveryV2Controller,
+} from '../../src/discovery/asking/discovery.controller.js';
+import { DISCOVERY_OPENAPI } from '../../src/discovery/discovery.openapi.js';
 import { ASSETS_OPENAPI } from '../../src/facilitator/assets/assets.openapi.js';
 import { AssetsV2Controller } from '../../src/facilitator/assets/assets.v2.controller.js';
 import { DOCTOR_OPENAPI } from '../../src/facilitator/doctor/doctor.openapi.js';
@@ -26,8 +32,12 @@ import { openApiDocument } from '../../src/platform/openapi/document.js';
 import { type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
 import { AsksV1Controller } from '../../src/wallet/asks/asks.v1.controller.js';
 import { ApprovalsV1Controller } from '../../src/wallet/http/approvals.v1.controller.js';
+import { FilesV1Controller } from '../../src/wallet/http/files.v1.controller.js';
 import { SignInV1Controller } from '../../src/wallet/http/sign-in.v1.controller.js';
+import { TokensV1Controller } from '../../src/wallet/http/tokens.v1.controller.js';
+import { WalletsV1Controller } from '../../src/wallet/http/wallets.v1.controller.js';
 import { ConsentController } from '../../src/wallet/oauth/consent.controller.js';
+import { GrantsV1Controller } from '../../src/wallet/oauth/grants.v1.controller.js';
 import { WALLET_OAUTH_OPENAPI } from '../../src/wallet/openapi/oauth.openapi.js';
 import { WALLET_OPENAPI } from '../../src/wallet/openapi/wallet.openapi.js';
 import { PasskeysV1Controller } from '../../src/wallet/passkeys/passkeys.v1.controller.js';
@@ -38,6 +48,7 @@ const PARTS = [
   ASSETS_OPENAPI,
   SELLERS_OPENAPI,
   STATS_OPENAPI,
+  DISCOVERY_OPENAPI,
   DOCTOR_OPENAPI,
   WEBHOOKS_OPENAPI,
   HUB_OPENAPI,
@@ -51,6 +62,7 @@ const PARTS = [
 const LOOK_UPS = await describedControllers(SettlementsV2Controller);
 const ROUTES = [
   LOOK_UPS,
+  await describedControllers(DiscoveryRootController, DiscoveryV1Controller, DiscoveryV2Controller),
   await describedControllers(WebhooksV2Controller),
   await describedControllers(StatsController),
   await describedControllers(DoctorV2Controller, AssetsV2Controller),
@@ -63,6 +75,10 @@ const ROUTES = [
     AsksV1Controller,
     PasskeysV1Controller,
     ConsentController,
+    WalletsV1Controller,
+    FilesV1Controller,
+    TokensV1Controller,
+    GrantsV1Controller,
   ),
 ];
 const DOCUMENT = openApiDocument([...PARTS, ...ROUTES]);

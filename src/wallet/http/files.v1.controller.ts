@@ -1,5 +1,6 @@
 import { Body, Controller, HttpCode, Post, UseFilters, UseGuards } from '@nestjs/common';
 import type { z } from 'zod';
+import { DescribesFile, NAMED } from '../openapi/files.openapi.js';
 import type { Session } from '../session.js';
 import {
   FileListInput,
@@ -26,6 +27,12 @@ export class FilesV1Controller {
 
   @Post('put')
   @HttpCode(200)
+  @DescribesFile(
+    'walletPutFile',
+    'Stores what fits in a message.',
+    ['WalletFilePut', { ...NAMED, content: '# Report' }],
+    'WalletFile',
+  )
   put(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FilePutInput)) asked: z.infer<typeof FilePutInput>,
@@ -35,6 +42,19 @@ export class FilesV1Controller {
 
   @Post('upload-address')
   @HttpCode(200)
+  @DescribesFile(
+    'walletUploadAddress',
+    'An address to PUT one file to, once.',
+    [
+      'WalletFileUpload',
+      {
+        name: 'film.mp4',
+        maxBytes: 50_000_000,
+        contentType: 'video/mp4',
+      },
+    ],
+    'WalletUploadAddress',
+  )
   uploadAddress(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FileUploadInput)) asked: z.infer<typeof FileUploadInput>,
@@ -44,6 +64,12 @@ export class FilesV1Controller {
 
   @Post('get')
   @HttpCode(200)
+  @DescribesFile(
+    'walletGetFile',
+    'A file, with its content where it is short.',
+    ['WalletFileName', NAMED],
+    'WalletFileContent',
+  )
   get(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FileNameInput)) asked: z.infer<typeof FileNameInput>,
@@ -53,6 +79,12 @@ export class FilesV1Controller {
 
   @Post('list')
   @HttpCode(200)
+  @DescribesFile(
+    'walletListFiles',
+    'The files, newest first.',
+    ['WalletFileQuery', { limit: 20 }],
+    'WalletFiles',
+  )
   list(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FileListInput)) asked: z.infer<typeof FileListInput>,
@@ -62,6 +94,12 @@ export class FilesV1Controller {
 
   @Post('share')
   @HttpCode(200)
+  @DescribesFile(
+    'walletShareFile',
+    'A link by which others read a file.',
+    ['WalletFileShare', { ...NAMED, seconds: 3600, once: true }],
+    'WalletSharedFile',
+  )
   share(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FileShareInput)) asked: z.infer<typeof FileShareInput>,
@@ -71,6 +109,12 @@ export class FilesV1Controller {
 
   @Post('unshare')
   @HttpCode(200)
+  @DescribesFile(
+    'walletUnshareFile',
+    'Takes a link back, or all of them.',
+    ['WalletFileUnshare', { link: 'all' }],
+    'WalletTakenBack',
+  )
   unshare(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FileUnshareInput)) asked: z.infer<typeof FileUnshareInput>,
@@ -80,6 +124,12 @@ export class FilesV1Controller {
 
   @Post('delete')
   @HttpCode(200)
+  @DescribesFile(
+    'walletDeleteFile',
+    'Gives the name of a file up.',
+    ['WalletFileName', NAMED],
+    'WalletDeletedFile',
+  )
   remove(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FileNameInput)) asked: z.infer<typeof FileNameInput>,

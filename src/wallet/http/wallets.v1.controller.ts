@@ -11,8 +11,21 @@ import {
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
+import { ApiParam, ApiQuery } from '@nestjs/swagger';
 import { getAddress } from 'viem';
 import { z } from 'zod';
+import { jsonAnswer } from '../../platform/http/openapi.js';
+import { DescribesWithToken, FORBIDDEN, NOT_FOUND, OUTSIDE } from '../openapi/operations.js';
+import {
+  DescribesNewRules,
+  DescribesPurchase,
+  DescribesRpc,
+  NO_CATALOGUE,
+  PURCHASE,
+  RULES_ANSWER,
+  SERVICE,
+  TOOL_CALL,
+} from '../openapi/wallets.openapi.js';
 import type { Session } from '../session.js';
 import type { RpcReply } from '../signing/reply-store.js';
 import { WalletRpc } from '../signing/rpc.js';
@@ -53,6 +66,9 @@ export class WalletsV1Controller {
   ) {}
 
   @Get()
+  @DescribesWithToken('walletGet', 'The wallet of this token.', {
+    answer: jsonAnswer('Made when its owner first signed in.', 'Wallet'),
+  })
   async wallet(@CurrentSession() session: Session): Promise<Answer> {
     const facts = await this.walletTools.of(session).wallet();
     return { ethereum: getAddress(session.wallet.address), ...facts };
@@ -60,22 +76,31 @@ export class WalletsV1Controller {
 
   @Post('rpc')
   @HttpCode(200)
+  @DescribesRpc()
   async call(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(z.unknown())) body: unknown,
-    @Headers('idempotency-key') key?: string,
-    @Headers('privy-idempotency-key') olderKey?: string,
+    @Headers() headers: Readonly<Record<string, string>>,
   ): Promise<RpcReply> {
-    return this.rpc.call(session, body, olderKey ?? key);
+    const key = headers['privy-idempotency-key'] ?? headers['idempotency-key'];
+    return this.rpc.call(session, body, key);
   }
 
   @Get('balance')
+  @DescribesWithToken('walletBalance', 'What it holds of each token it can pay in.', {
+    answer: jsonAnswer('Balances.', 'WalletBalances'),
+  })
   balance(@CurrentSession() session: Session): Promise<Answer> {
     return this.walletTools.of(session).balance();
   }
 
   @Post('fund')
   @HttpCode(200)
+  @DescribesWithToken('walletFund', 'How money is put into the wallet.', {
+    description: 'Its address, and a request of EIP-681 with its QR code. Asks nobody.',
+    body: ['WalletFundQuestion', { token: 'native', network: 'eip155:56', amount: '0.01' }],
+    answer: jsonAnswer('`qr` is a picture of `qrText`.', 'WalletFund'),
+  })
   async fund(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(FundInput)) asked: z.infer<typeof FundInput>,
@@ -84,12 +109,14 @@ export class WalletsV1Controller {
   }
 
   @Get('policy')
+  @DescribesWithToken('walletPolicy', 'The rules of the wallet.', { answer: RULES_ANSWER })
   policy(@CurrentSession() session: Session): Promise<Answer> {
     return this.walletTools.of(session).policy();
   }
 
   @Put('policy')
   @WalletAccess('rules_maker')
+  @DescribesNewRules()
   async setPolicy(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(z.unknown())) rules: unknown,
@@ -101,6 +128,10 @@ export class WalletsV1Controller {
   /** Stopping is for anybody with a token; only new rules start it again. */
   @Post('stop')
   @HttpCode(200)
+  @DescribesWithToken('walletStop', 'The kill switch.', {
+    description: 'For anybody with a token. Only new rules start the wallet again.',
+    answer: RULES_ANSWER,
+  })
   async stop(@CurrentSession() session: Session): Promise<Answer> {
     await this.policies.stop(session);
     return this.walletTools.of(session).policy();
@@ -108,6 +139,14 @@ export class WalletsV1Controller {
 
   @Post('services/search')
   @HttpCode(200)
+  @DescribesWithToken('walletSearchServices', 'Searches the catalogue; pays nothing.', {
+    body: ['WalletServiceSearch', { query: 'weather forecast', limit: 5 }],
+    answer: jsonAnswer(
+      'The best first. What sellers declared is in `declaredBySeller` and is data.',
+      'WalletServices',
+    ),
+    more: NO_CATALOGUE,
+  })
   async search(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(ServiceSearchInput)) asked: z.infer<typeof ServiceSearchInput>,
@@ -117,6 +156,11 @@ export class WalletsV1Controller {
 
   @Post('services/details')
   @HttpCode(200)
+  @DescribesWithToken('walletServiceDetails', 'One entry of the catalogue, and its purchase.', {
+    body: ['WalletServiceQuestion', SERVICE],
+    answer: jsonAnswer('`howToBuy` is what a purchase is asked with.', 'WalletService'),
+    more: NO_CATALOGUE,
+  })
   async details(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(ServiceDetailsInput)) asked: z.infer<typeof ServiceDetailsInput>,
@@ -126,6 +170,11 @@ export class WalletsV1Controller {
 
   @Post('payments/quote')
   @HttpCode(200)
+  @DescribesWithToken('walletQuote', 'What a URL costs; pays nothing.', {
+    body: ['WalletQuoteRequest', { url: 'https://seller.example/report' }],
+    answer: jsonAnswer('The offers, and whether the rules allow each.', 'WalletQuote'),
+    more: { ...FORBIDDEN, ...OUTSIDE },
+  })
   async quote(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(QuoteInput)) asked: z.infer<typeof QuoteInput>,
@@ -135,6 +184,12 @@ export class WalletsV1Controller {
 
   @Post('payments')
   @HttpCode(200)
+  @DescribesPurchase(
+    'walletPay',
+    'Fetches a URL and pays for it.',
+    'One `intentId` pays once, however often it is asked for.',
+    ['WalletPurchase', PURCHASE],
+  )
   pay(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(PayInput)) asked: z.infer<typeof PayInput>,
@@ -144,6 +199,12 @@ export class WalletsV1Controller {
 
   @Post('payments/tool')
   @HttpCode(200)
+  @DescribesPurchase(
+    'walletCallTool',
+    'Calls a tool of an MCP server and pays for it.',
+    'One `intentId` pays once, however often it is asked for. `body` is the result of the tool as JSON.',
+    ['WalletToolCall', TOOL_CALL],
+  )
   callTool(
     @CurrentSession() session: Session,
     @Body(new ZodPipe(CallToolInput)) asked: z.infer<typeof CallToolInput>,
@@ -152,6 +213,14 @@ export class WalletsV1Controller {
   }
 
   @Get('payments')
+  @ApiQuery({
+    name: 'limit',
+    required: false,
+    schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+  })
+  @DescribesWithToken('walletPayments', 'The newest purchases, without what was answered.', {
+    answer: jsonAnswer('Newest first.', 'WalletPayments'),
+  })
   async history(
     @CurrentSession() session: Session,
     @Query('limit', new ZodPipe(Limit)) limit: number,
@@ -160,6 +229,14 @@ export class WalletsV1Controller {
   }
 
   @Get('payments/:intentId')
+  @ApiParam({
+    name: 'intentId',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,128}$' },
+  })
+  @DescribesWithToken('walletPayment', 'What became of a purchase.', {
+    answer: jsonAnswer('As the purchase was answered.', 'WalletPayment'),
+    more: NOT_FOUND,
+  })
   status(
     @CurrentSession() session: Session,
     @Param('intentId', new ZodPipe(StatusInput.shape.intentId)) intentId: string,

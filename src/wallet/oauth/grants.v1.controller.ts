@@ -1,7 +1,10 @@
 import { Controller, Delete, Get, Param, UseFilters, UseGuards } from '@nestjs/common';
+import { jsonAnswer } from '../../platform/http/openapi.js';
 import { IssuedTokens } from '../auth/issued-tokens.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
+import { HasId } from '../openapi/access.openapi.js';
+import { DescribesWithToken, FORBIDDEN, NOT_FOUND } from '../openapi/operations.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { type Grant, GrantBook } from './grant-book.js';
@@ -22,6 +25,10 @@ export class GrantsV1Controller {
   ) {}
 
   @Get()
+  @DescribesWithToken('walletGrants', 'Whom the owner let in by OAuth. For the owner.', {
+    answer: jsonAnswer('The newest first.', 'WalletGrants'),
+    more: FORBIDDEN,
+  })
   async list(@CurrentSession() { owner }: Session): Promise<Answer> {
     const grants = await this.book.of(owner);
     const uses = await this.issued.lastUses(grants.map(({ id }) => id));
@@ -30,6 +37,11 @@ export class GrantsV1Controller {
 
   /** All tokens of the grant are void when this answers. */
   @Delete(':id')
+  @HasId()
+  @DescribesWithToken('walletGrantEnd', 'Ends what one client was given. For the owner.', {
+    answer: jsonAnswer('Its tokens are good for nothing now.', 'WalletRevoked'),
+    more: { ...FORBIDDEN, ...NOT_FOUND },
+  })
   async end(@CurrentSession() { owner }: Session, @Param('id') id: string): Promise<Answer> {
     const grant = await this.book.find(id);
     if (grant?.owner !== owner) throw new WalletError('not_found', 'There is no such grant.');

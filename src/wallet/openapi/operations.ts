@@ -1,26 +1,17 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
+import { ApiOperation, type ApiOperationOptions } from '@nestjs/swagger';
 import {
   Answers,
+  type AnswersByStatus,
   type Json,
   jsonAnswer,
   type JsonObject,
   OPEN,
+  schemaRef,
 } from '../../platform/http/openapi.js';
 
 /** Of a route that needs a token of the wallet. */
-export const TOKEN: Json = [{ walletToken: [] }];
-
-export const text = { type: 'string' };
-export const object = (
-  properties: Readonly<Record<string, JsonObject>>,
-  more: JsonObject = {},
-): JsonObject => ({
-  type: 'object',
-  required: Object.keys(properties),
-  properties,
-  ...more,
-});
+export const TOKEN: Json & Record<string, string[]>[] = [{ walletToken: [] }];
 
 export const refusal = (
   description: string,
@@ -29,7 +20,7 @@ export const refusal = (
 ): JsonObject => jsonAnswer(description, 'WalletRefusal', example, headers);
 
 /** What any route may answer. */
-const COMMON: JsonObject = {
+const COMMON: AnswersByStatus = {
   400: refusal('It cannot be understood.', { error: 'The body is not JSON.' }),
   429: refusal(
     'Too many requests.',
@@ -41,11 +32,11 @@ const COMMON: JsonObject = {
     code: 'unavailable',
   }),
 };
-const WITH_BODY: JsonObject = {
+const WITH_BODY: AnswersByStatus = {
   408: refusal('The body did not come in time.', { error: 'The body did not arrive in time.' }),
   413: refusal('The body is too large.', { error: 'The body is too large.' }),
 };
-export const WITH_TOKEN: JsonObject = {
+export const WITH_TOKEN = {
   401: refusal(
     'No token, or none that is good.',
     { error: 'authorization token has expired', code: 'unauthorized' },
@@ -57,8 +48,8 @@ export const WITH_TOKEN: JsonObject = {
   }),
 };
 /** Of a signature, or a passkey, that is not good. */
-export const UNSIGNED: JsonObject = { 401: WITH_TOKEN['401'] ?? {} };
-export const FORBIDDEN: JsonObject = {
+export const UNSIGNED: AnswersByStatus = { 401: WITH_TOKEN[401] };
+export const FORBIDDEN = {
   403: refusal('A rule says no, or what is asked for is not for this token.', {
     error: 'It is more than is left of the budget: 0.9 of 1 in 24 hours.',
     code: 'policy_violation',
@@ -66,20 +57,20 @@ export const FORBIDDEN: JsonObject = {
     howToChange: 'The owner signs in and sends new rules. An agent cannot.',
   }),
 };
-export const CONFLICT: JsonObject = {
+export const CONFLICT = {
   409: refusal('It was used for something else before.', {
     error: 'This intent was used for another request before.',
     code: 'conflict',
   }),
 };
-export const NOT_FOUND: JsonObject = {
+export const NOT_FOUND = {
   404: refusal('There is no such thing.', {
     error: 'There is no such intent.',
     code: 'not_found',
   }),
 };
 /** Of routes that ask somebody else. */
-export const OUTSIDE: JsonObject = {
+export const OUTSIDE = {
   422: refusal('The seller asks for what this wallet cannot pay.', {
     error: 'The server asks for payment, but not by x402.',
     code: 'no_acceptable_offer',
@@ -92,68 +83,64 @@ export const OUTSIDE: JsonObject = {
 
 interface Facts {
   readonly answer: JsonObject;
-  readonly body?: JsonObject;
-  readonly parameters?: Json;
   readonly description?: string;
   /** Answers beyond those of every route. */
-  readonly more?: JsonObject;
-}
-
-export function operation(
-  operationId: string,
-  summary: string,
-  security: Json,
-  { answer, body, parameters, description, more }: Facts,
-): JsonObject {
-  return {
-    operationId,
-    tags: ['Agent wallet'],
-    summary,
-    security,
-    ...(description !== undefined && { description }),
-    ...(parameters !== undefined && { parameters }),
-    ...(body !== undefined && { requestBody: body }),
-    responses: {
-      200: answer,
-      ...COMMON,
-      ...(body !== undefined && WITH_BODY),
-      ...(security === TOKEN && WITH_TOKEN),
-      ...more,
-    },
-  };
-}
-
-interface DecoratedFacts extends Omit<Facts, 'body' | 'parameters'> {
-  readonly security?: Json;
+  readonly more?: AnswersByStatus;
+  readonly security?: Record<string, string[]>[];
   /** Its handler takes a body, which the DTO class describes. */
   readonly hasBody?: boolean;
+  /** The schema of a body that no DTO class describes, or its name, with an example. */
+  readonly body?: readonly [schema: JsonObject | string, example?: Json];
 }
 
 /** The description of a handler; its DTO classes describe what it takes. */
-export const Describes = (
-  operationId: string,
-  summary: string,
-  { answer, description, more = {}, security = OPEN, hasBody = false }: DecoratedFacts,
-): MethodDecorator =>
+export const Describes = (operationId: string, summary: string, facts: Facts): MethodDecorator =>
   applyDecorators(
-    ApiOperation({
-      operationId,
-      tags: ['Agent wallet'],
-      summary,
-      security: security as Record<string, string[]>[],
-      ...(description !== undefined && { description }),
-    }),
-    Answers({
-      200: answer,
-      ...COMMON,
-      ...(hasBody && WITH_BODY),
-      ...(security === TOKEN && WITH_TOKEN),
-      ...more,
-    }),
+    ApiOperation(operationOf(operationId, summary, facts)),
+    Answers(answersOf(facts)),
   );
 
-export const json = (schema: JsonObject, example?: Json): JsonObject => ({
+export const operationOf = (
+  operationId: string,
+  summary: string,
+  { description, body, security = OPEN }: Facts,
+): ApiOperationOptions => ({
+  operationId,
+  tags: ['Agent wallet'],
+  summary,
+  security,
+  ...(description !== undefined && { description }),
+  ...(body !== undefined && { requestBody: requestBodyOf(...body) }),
+});
+
+export const answersOf = ({
+  answer,
+  more,
+  security,
+  body,
+  hasBody = body !== undefined,
+}: Facts): AnswersByStatus => ({
+  200: answer,
+  ...COMMON,
+  ...(hasBody && WITH_BODY),
+  ...(security === TOKEN && WITH_TOKEN),
+  ...more,
+});
+
+/** The same of a route that needs a token. */
+export const DescribesWithToken = (
+  operationId: string,
+  summary: string,
+  facts: Omit<Facts, 'security'>,
+): MethodDecorator => Describes(operationId, summary, { ...facts, security: TOKEN });
+
+const requestBodyOf = (schema: JsonObject | string, example?: Json) => ({
   required: true,
   description: 'JSON, whatever its content type says.',
-  content: { 'application/json': { schema, ...(example !== undefined && { example }) } },
+  content: {
+    'application/json': {
+      schema: typeof schema === 'string' ? schemaRef(schema) : schema,
+      ...(example !== undefined && { example }),
+    },
+  },
 });

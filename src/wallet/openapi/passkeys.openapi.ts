@@ -1,6 +1,5 @@
-import type { OpenApiPart } from '../../platform/http/openapi.js';
+import { object, type OpenApiPart, text } from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
-import { object, text } from './operations.js';
 
 /** What routes of passkeys answer. */
 export const PASSKEY_SCHEMAS: OpenApiPart['schemas'] = {

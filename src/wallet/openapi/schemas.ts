@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../platform/http/openapi.js';
+import { type JsonObject, object, text } from '../../platform/http/openapi.js';
 import { CAIP2_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { AskView } from '../asks/ask-view.js';
 import { PolicyText } from '../rules/policy.js';
@@ -37,7 +37,6 @@ import {
   QuoteOutput,
   WalletOutput,
 } from '../tools/shapes.js';
-import { object, text } from './operations.js';
 
 /** Of what is checked by the schema itself, so that the two cannot differ. */
 function described(schema: z.ZodType, io: 'input' | 'output'): JsonObject {

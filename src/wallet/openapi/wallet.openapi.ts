@@ -1,9 +1,8 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
-import { ACCESS_PATHS, ACCESS_SCHEMAS } from './access.openapi.js';
-import { FILE_PATHS } from './files.openapi.js';
+import { ACCESS_SCHEMAS } from './access.openapi.js';
 import { PASSKEY_SCHEMAS } from './passkeys.openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
-import { WALLET_PATHS } from './wallets.openapi.js';
+import { MCP_PATHS } from './wallets.openapi.js';
 
 /** What the wallet serves, described; only where it runs. */
 export const WALLET_OPENAPI: OpenApiPart = {
@@ -13,11 +12,7 @@ export const WALLET_OPENAPI: OpenApiPart = {
       description: 'Wallets of owners, from which their agents pay within the rules.',
     },
   ],
-  paths: {
-    ...WALLET_PATHS,
-    ...FILE_PATHS,
-    ...ACCESS_PATHS,
-  },
+  paths: MCP_PATHS,
   schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS, ...PASSKEY_SCHEMAS },
   securitySchemes: {
     walletToken: {
