@@ -7,7 +7,10 @@ import type { Tables } from './tables.js';
 /** A row as it was, as far as it decides what has happened, and as it was written. */
 export interface RowChange {
   readonly before:
-    | Pick<SettlementRow, 'state' | 'is_paid' | 'transaction' | 'block_hash' | 'unclaimed_at'>
+    | Pick<
+        SettlementRow,
+        'state' | 'is_paid' | 'transaction' | 'block_hash' | 'sale' | 'unclaimed_at'
+      >
     | undefined;
   readonly after: SettlementRow;
 }
@@ -40,7 +43,8 @@ export async function writeAndTell(
     .where('claimed_at', 'in', days);
   // Locked, in one order: of two processes that write one settlement the second compares with what the first has written.
   const before = await found
-    .select(['id', 'state', 'is_paid', 'transaction', 'block_hash', 'unclaimed_at', ...VERSION])
+    .select(['id', 'state', 'is_paid', 'transaction', 'block_hash', 'sale', 'unclaimed_at'])
+    .select(VERSION)
     .orderBy('id')
     .forUpdate()
     .execute();

@@ -15,6 +15,7 @@ const standing = (
   is_paid,
   transaction: HASH,
   block_hash: is_paid ? HASH : null,
+  sale: 'open',
   unclaimed_at: null,
   ...more,
 });
@@ -23,10 +24,19 @@ const [included, finalized] = [standing('included'), standing('finalized')];
 const [expired, copied] = [standing('expired'), standing('foreign', true)];
 const elsewhere = standing('included', true, { block_hash: OTHER });
 const unclaimed = standing('finalized', true, { unclaimed_at: new Date(1) });
+const claimedLate = standing('finalized', true, { unclaimed_at: new Date(1), sale: 'sold' });
 
 describe('events of a settlement', () => {
   it.each<[string, Standing | undefined, Standing, string[]]>([
     ['is sent', queued, sent, []],
+    ['is unclaimed', finalized, unclaimed, ['unclaimed']],
+    ['was unclaimed, and has its sale by now', finalized, claimedLate, []],
+    [
+      'was unclaimed before it was first heard of',
+      undefined,
+      claimedLate,
+      ['included', 'finalized'],
+    ],
     ['is first heard of', undefined, sent, []],
     ['is included', sent, included, ['included']],
     ['is final', included, finalized, ['finalized']],

@@ -14,7 +14,7 @@ export type SettlementEvent = (typeof SETTLEMENT_EVENTS)[number];
 /** What of a row decides which events there are. */
 export type Standing = Pick<
   SettlementRow,
-  'state' | 'is_paid' | 'transaction' | 'block_hash' | 'unclaimed_at'
+  'state' | 'is_paid' | 'transaction' | 'block_hash' | 'sale' | 'unclaimed_at'
 >;
 
 /**
@@ -52,8 +52,9 @@ function isFinal({ state, is_paid }: Standing): boolean {
   return is_paid && state !== 'included';
 }
 
-function isUnclaimed({ unclaimed_at }: Standing): boolean {
-  return unclaimed_at !== null;
+/** The time stays when a sale is made after all: the archive may hear of both at once. */
+function isUnclaimed({ sale, unclaimed_at }: Standing): boolean {
+  return unclaimed_at !== null && sale === 'open';
 }
 
 function isFailed({ state, is_paid }: Standing): boolean {

@@ -67,6 +67,7 @@ export class RedisLaneQueue implements LaneQueue {
       EXPIRES_AFTER_MS,
       ...lifeOf(this.lifetimes),
       this.lifetimes.unclaimedAfterMs,
+      RESTATE_MS,
     ];
     const lists = [keys.listKey(chainId, 'later'), keys.listKey(chainId, 'deadlines')];
     const [ready, ...expired] = asTexts(

@@ -5,7 +5,8 @@
 -- it, so nothing of it can land. Notes what is paid and has had no sale for too long.
 -- KEYS[1] epoch, KEYS[2] later, KEYS[3] deadlines
 -- ARGV[1] epoch, ARGV[2] most, ARGV[3] channel of work, ARGV[4] ms after a deadline,
--- ARGV[5] seconds a finished record is kept, ARGV[6] seconds details are kept, ARGV[7] ms that a final payment may be without a sale
+-- ARGV[5] seconds a finished record is kept, ARGV[6] seconds details are kept, ARGV[7] ms that a final payment may be without a sale,
+-- ARGV[8] ms after a ledger went back in which processes may say again what they sold
 -- Returns {how many became ready, ids that expired...}.
 local UNCLAIMED_MOST = 5000
 
@@ -32,7 +33,9 @@ out[1] = count
 
 local unsold, unclaimed = prefix .. 'unsold', prefix .. 'unclaimed'
 local until_ms = string.format('%.0f', at - tonumber(ARGV[7]))
-local late = redis.call('ZRANGEBYSCORE', unsold, '-inf', until_ms, 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+-- A sale whose writes were lost is told again by the process that made it.
+local most = is_awaiting(tonumber(ARGV[8])) and 0 or tonumber(ARGV[2])
+local late = redis.call('ZRANGEBYSCORE', unsold, '-inf', until_ms, 'WITHSCORES', 'LIMIT', 0, most)
 for i = 1, #late, 2 do
   local id = late[i]
   redis.call('ZREM', unsold, id)

@@ -106,7 +106,9 @@ export class MemorySettlementStore implements SettlementStore {
   }
 
   unclaimed(afterMs: number): readonly string[] {
-    return this.#settlements.unclaimed(afterMs);
+    const { epochAt } = this.#settlements;
+    const mayBeTold = epochAt > 0 && this.now() - epochAt < this.#awaitedMs;
+    return mayBeTold ? [] : this.#settlements.unclaimed(afterMs);
   }
 
   idsOf(identity: PaymentIdentity): Index {

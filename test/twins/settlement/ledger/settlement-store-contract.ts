@@ -619,6 +619,17 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const unclaimed = await world.unclaimed();
         expect([ref.id, failed.id].filter((id) => unclaimed.includes(id))).toEqual([]);
       });
+
+      // The last one: for seconds after it nothing is unclaimed in this ledger.
+      it('is not while a process may still say again that it sold it', async () => {
+        const [requester, made] = [aRequester(), aPayment()];
+        const ref = await paid(requester, made);
+        await world.finalize(ref);
+        await store.redeem(ref, requester, 'included');
+        await world.goBackBeforeSale(ref);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).not.toContain(ref.id);
+      });
     });
 
     it('is told again what was sold when the ledger went back, before anybody else is', async () => {

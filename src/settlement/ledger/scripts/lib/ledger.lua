@@ -405,8 +405,10 @@ local function enter_unsold(id)
   redis.call('ZADD', prefix .. 'unsold', now(), id)
 end
 
+-- Both: a process of an older version leaves an entry where it is.
 local function leave_unsold(id)
-  if redis.call('ZREM', prefix .. 'unsold', id) == 0 then redis.call('ZREM', prefix .. 'unclaimed', id) end
+  redis.call('ZREM', prefix .. 'unsold', id)
+  redis.call('ZREM', prefix .. 'unclaimed', id)
 end
 
 -- ---------------------------------------------------------------- the end
