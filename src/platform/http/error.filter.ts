@@ -165,7 +165,7 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
 };
 
 /** What a program reads of an error that has no code of its own. */
-export function codeOf(status: number, reason: Reason | undefined): string {
+export function codeOf(status: number, reason: string | undefined): string {
   return reason ?? CODE_OF_STATUS[status] ?? 'invalid_request';
 }
 

@@ -1,5 +1,4 @@
 import { VERSION } from '../config/version.js';
-import type { Reason } from '../../protocol/reasons.js';
 import { codeOf } from '../http/error.filter.js';
 import type { JsonObject, OpenApiPart } from '../http/openapi.js';
 
@@ -70,7 +69,7 @@ function withCodes(responses: JsonObject): JsonObject {
       const isProblem = PROBLEMS.test(schema?.$ref ?? '') && typeof example?.['error'] === 'string';
       if (!isProblem || 'code' in example) return [status, response as JsonObject];
       const { error, ...rest } = example;
-      const code = codeOf(Number(status), example['reason'] as Reason | undefined);
+      const code = codeOf(Number(status), example['reason'] as string | undefined);
       const coded = { ...content, example: { error, code, ...rest } } as JsonObject;
       return [status, { ...(response as JsonObject), content: { 'application/json': coded } }];
     }),
