@@ -67,7 +67,7 @@ export class AppModule {
     const hasOperators = apiKeysFile !== undefined && config.ops !== undefined;
     const hasOperatorPage = isApi && hasOperators;
     const hubOwn = config.hasRole('hub') ? gatewayBy(facilitator) : undefined;
-    const hub = await hubParts(hubOwn, hasOperators);
+    const hub = await hubParts(config, hubOwn, hasOperators);
     const wallet = await walletParts(config.wallet);
     return {
       module: AppModule,

@@ -1,4 +1,5 @@
 import type { DynamicModule, Type } from '@nestjs/common';
+import type { AppConfig } from './platform/config/app-config.js';
 import type { WalletConfig } from './platform/config/wallet-settings.js';
 import type { OpenApiPart } from './platform/http/openapi.js';
 
@@ -18,6 +19,7 @@ const NO_PARTS: RoleParts = { modules: [], openapi: [], operatorsOpenapi: [] };
  * @param own - what it gets from this process; `undefined` where it does not have the role.
  */
 export async function hubParts(
+  config: AppConfig,
   own: Pick<DynamicModule, 'imports' | 'providers'> | undefined,
   hasOperators: boolean,
 ): Promise<RoleParts> {
@@ -26,7 +28,7 @@ export async function hubParts(
     import('./hub/hub.module.js'),
     import('./hub/hub.openapi.js'),
   ]);
-  const hub = { ...NO_PARTS, modules: [HubModule.forRoot(own)], openapi: [HUB_OPENAPI] };
+  const hub = { ...NO_PARTS, modules: [HubModule.forRoot(config, own)], openapi: [HUB_OPENAPI] };
   if (!hasOperators) return hub;
   const [{ HubOperatorsModule }, { HUB_OPERATORS_OPENAPI }] = await Promise.all([
     import('./hub/operators/operators.module.js'),

@@ -4,9 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import type { PinoLogger } from 'nestjs-pino';
-import { DeploymentReport } from './operations/health/deployment-report.js';
 import { SettlingHealthModule } from './operations/health/settling-health.module.js';
-import { SettleCounts } from './operations/settles/settle-counts.js';
 import { AppConfig } from './platform/config/app-config.js';
 import { Secret } from './platform/config/secret.js';
 import { DatabasePools } from './platform/database/database-pools.js';
@@ -17,7 +15,7 @@ import { OpsGuard } from './platform/http/ops.js';
 import { OpsModule } from './platform/http/ops.module.js';
 import { RequestPipe } from './platform/http/request.pipe.js';
 import { SHUTDOWN_PHASES, type ShutdownPhase } from './platform/lifecycle/at-shutdown.js';
-import { HealthIndicators } from './platform/observability/health-indicators.js';
+import { FeatureHealth } from './platform/observability/feature-health.js';
 
 /** What holds the parts together, which no part knows: each of these was taken out once, and nothing else failed. */
 describe('the wiring of a process', () => {
@@ -35,16 +33,11 @@ describe('the wiring of a process', () => {
   });
 
   it('has an indicator for all that settling needs', () => {
-    const indicators = new HealthIndicators();
-    const [report, counts] = [DeploymentReport, SettleCounts].map(
-      ({ prototype }) => Object.create(prototype) as unknown,
-    );
-    new SettlingHealthModule(
-      indicators,
-      report as DeploymentReport,
-      counts as SettleCounts,
-    ).onModuleInit();
-    expect(indicators.all.map(({ name }) => name)).toEqual([
+    const listed = providersOf(SettlingHealthModule) as (new (part: unknown) => unknown)[];
+    const indicators = listed
+      .filter(({ prototype }) => prototype instanceof FeatureHealth)
+      .map((Health) => new Health({}) as FeatureHealth);
+    expect(indicators.map(({ name }) => name)).toEqual([
       'networks',
       'lanes',
       'queue',

@@ -1,6 +1,8 @@
+import { Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import type { Clock } from '../platform/concurrency/clock.js';
 import { Shared } from '../platform/concurrency/shared.js';
-import type { IndicatorReport } from '../platform/observability/health-indicators.js';
+import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
 import type { RedisWatch } from '../platform/redis/redis-watch.js';
 import { caip2Of } from '../protocol/payment/network.js';
 import type { Backlog, Outbox } from '../settlement/ledger/outbox.js';
@@ -30,11 +32,13 @@ const KEPT_MS = 1000;
 const LAGGING_MS = 60_000;
 
 /** How far the archive is behind. Settling never waits for it, but what waits fills Redis. */
-export class HistoryHealth {
+export class HistoryHealth extends FeatureHealth {
+  readonly name = 'history';
   readonly #state: Shared<HistoryState>;
   readonly #trend = new MemoryTrend();
 
   constructor(private readonly options: HistoryHealthOptions) {
+    super();
     this.#state = new Shared(
       () => this.#look(),
       KEPT_MS,
@@ -48,7 +52,7 @@ export class HistoryHealth {
   }
 
   /** The line of `/health`: up, for the deployment can settle, with what is wrong by its name. */
-  async report(): Promise<IndicatorReport> {
+  async report(): Promise<HealthReport> {
     const { backlogs, memoryHoursLeft } = await this.state();
     const lagMs = Math.max(0, ...backlogs.map(({ oldestMs }) => oldestMs));
     const code = this.options.trouble() ?? (lagMs > LAGGING_MS ? 'lagging' : undefined);
@@ -79,5 +83,20 @@ export class HistoryHealth {
     const isLagging = backlogs.some(({ oldestMs }) => oldestMs > LAGGING_MS);
     if (usedMemoryBytes !== undefined) this.#trend.note(clock.steady(), usedMemoryBytes, isLagging);
     return { backlogs, memoryHoursLeft: this.#trend.hoursLeft(maxMemoryBytes) };
+  }
+}
+
+/** The same line where there is no `DATABASE_URL`. */
+@Injectable()
+export class NoHistory extends FeatureHealth {
+  readonly name = 'history';
+
+  constructor(logger: PinoLogger) {
+    super();
+    logger.info('DATABASE_URL is not set: settlements are kept in Redis only, without a history');
+  }
+
+  report(): HealthReport {
+    return { isUp: true, facts: { enabled: false } };
   }
 }

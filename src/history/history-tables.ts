@@ -1,5 +1,5 @@
 import { Rounds } from '../platform/concurrency/rounds.js';
-import type { IndicatorReport } from '../platform/observability/health-indicators.js';
+import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
 import { started } from '../protocol/started.js';
 
 /** `missing`: there are none at all, as before the first start. `outdated`: migrations of this version are missing. */
@@ -29,13 +29,17 @@ const LOOK_MS = 250;
  * Waits until the tables of the history are there. What works on them is begun then: whoever migrates the database
  * may come later. After that it looks no more; what happens to the database later is told by those that use it.
  */
-export class HistoryTables {
+export class HistoryTables extends FeatureHealth {
+  readonly name = 'history_tables';
+  override readonly gatesReadiness = true;
   readonly #rounds = new Rounds(() => this.round());
   readonly #begins: (() => void)[] = [];
   #state: TablesState | undefined;
   #isAway = false;
 
-  constructor(private readonly options: HistoryTablesOptions) {}
+  constructor(private readonly options: HistoryTablesOptions) {
+    super();
+  }
 
   start(): void {
     this.#rounds.start();
@@ -55,7 +59,7 @@ export class HistoryTables {
    * A process without any table is not ready, and neither is one that does nothing without its own. A database that
    * cannot be asked says nothing of that: what settles does not depend on it.
    */
-  report(): IndicatorReport {
+  report(): HealthReport {
     if (this.#state === undefined || this.#state === 'there') return { isUp: true, facts: {} };
     const isUp = this.#state === 'outdated' && this.options.settles;
     return { isUp, facts: { code: `tables_${this.#state}` } };

@@ -3,7 +3,6 @@ import {
   Global,
   Module,
   type OnModuleDestroy,
-  type OnModuleInit,
   Optional,
   type Provider,
 } from '@nestjs/common';
@@ -14,10 +13,6 @@ import { AppConfig } from '../platform/config/app-config.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
 import { provide } from '../platform/nest/provide.js';
 import { fanOut } from '../platform/observability/fan-out.js';
-import {
-  HealthIndicators,
-  INDICATOR_TIMEOUT_MS,
-} from '../platform/observability/health-indicators.js';
 import { RedisWatch } from '../platform/redis/redis-watch.js';
 import type { CooledSettlements } from '../settlement/ledger/cooled-settlements.js';
 import { COOLED_SETTLEMENTS, OUTBOX } from '../settlement/ledger/ledger.module.js';
@@ -27,7 +22,7 @@ import { NO_ARCHIVE, SETTLEMENT_ARCHIVE } from '../settlement/ledger/settlement-
 import { Archiver } from './archiver.js';
 import { BoundedArchive } from './bounded-archive.js';
 import { Evictor } from './evictor.js';
-import { HistoryHealth } from './history-health.js';
+import { HistoryHealth, NoHistory } from './history-health.js';
 import { historyLog } from './history-log.js';
 import { HistoryObserver } from './history-observer.js';
 import { HistoryTables } from './history-tables.js';
@@ -124,7 +119,7 @@ const TABLES: Provider = {
 /** The history of every process that uses the ledger: what is noted is shown, and archived by those with the role. */
 @Global()
 @Module({})
-export class HistoryModule implements OnModuleInit, OnModuleDestroy {
+export class HistoryModule implements OnModuleDestroy {
   static forRoot(config: AppConfig): DynamicModule {
     const isOn = config.history !== undefined;
     return {
@@ -133,7 +128,7 @@ export class HistoryModule implements OnModuleInit, OnModuleDestroy {
         isOn
           ? { provide: SETTLEMENT_ARCHIVE, useExisting: BoundedArchive }
           : { provide: SETTLEMENT_ARCHIVE, useValue: NO_ARCHIVE },
-        ...(isOn ? [ARCHIVE, HEALTH, TABLES] : []),
+        ...(isOn ? [ARCHIVE, HEALTH, TABLES] : [NoHistory]),
         ...(config.hasRole('history') ? [ARCHIVER] : []),
       ],
       exports: [
@@ -144,34 +139,7 @@ export class HistoryModule implements OnModuleInit, OnModuleDestroy {
     };
   }
 
-  constructor(
-    private readonly indicators: HealthIndicators,
-    private readonly logger: PinoLogger,
-    @Optional() private readonly health?: HistoryHealth,
-    @Optional() private readonly tables?: HistoryTables,
-  ) {}
-
-  onModuleInit(): void {
-    const { health } = this;
-    if (health === undefined) {
-      this.logger.info(
-        'DATABASE_URL is not set: settlements are kept in Redis only, without a history',
-      );
-    }
-    this.indicators.add({
-      name: 'history',
-      timeoutMs: INDICATOR_TIMEOUT_MS,
-      report: () => health?.report() ?? Promise.resolve({ isUp: true, facts: { enabled: false } }),
-    });
-    const { tables } = this;
-    if (tables === undefined) return;
-    this.indicators.add({
-      name: 'history_tables',
-      timeoutMs: INDICATOR_TIMEOUT_MS,
-      gatesReadiness: true,
-      report: () => Promise.resolve(tables.report()),
-    });
-  }
+  constructor(@Optional() private readonly tables?: HistoryTables) {}
 
   async onModuleDestroy(): Promise<void> {
     await this.tables?.stop();

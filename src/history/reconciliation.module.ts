@@ -1,13 +1,9 @@
-import { type DynamicModule, Global, Module, type OnModuleInit } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
 import { provide } from '../platform/nest/provide.js';
-import {
-  HealthIndicators,
-  INDICATOR_TIMEOUT_MS,
-} from '../platform/observability/health-indicators.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -60,26 +56,13 @@ const HEALTH = provide(
 /** The daily reconciliation, in processes with the role history where a time is set for it. */
 @Global()
 @Module({})
-export class ReconciliationModule implements OnModuleInit {
+export class ReconciliationModule {
   static forRoot(): DynamicModule {
     return {
       module: ReconciliationModule,
       providers: [DAILY, HEALTH],
       exports: [DailyReconciliation, ReconciliationHealth],
     };
-  }
-
-  constructor(
-    private readonly indicators: HealthIndicators,
-    private readonly health: ReconciliationHealth,
-  ) {}
-
-  onModuleInit(): void {
-    this.indicators.add({
-      name: 'reconciliation',
-      timeoutMs: INDICATOR_TIMEOUT_MS,
-      report: () => this.health.report(),
-    });
   }
 }
 

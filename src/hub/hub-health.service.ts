@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { IndicatorReport } from '../platform/observability/health-indicators.js';
+import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
 import { HubIndex } from './index/hub-index.js';
 import { StorageProvider } from './storage/storage-provider.js';
 
@@ -12,15 +12,18 @@ type HubTrouble = 'storage_unavailable' | 'storage_slow' | 'index_unavailable';
 
 /** Whether the hub can store and find now: a probe is written and read, the index is looked at. */
 @Injectable()
-export class HubHealth {
+export class HubHealth extends FeatureHealth {
+  readonly name = 'hub';
   #shared: { readonly at: number; readonly trouble: Promise<HubTrouble | undefined> } | undefined;
 
   constructor(
     @Inject(StorageProvider) private readonly storage: StorageProvider,
     private readonly index: HubIndex,
-  ) {}
+  ) {
+    super();
+  }
 
-  async report(): Promise<IndicatorReport> {
+  async report(): Promise<HealthReport> {
     const code = await this.trouble();
     const facts = { isWriter: this.storage.isWriter };
     return code === undefined ? { isUp: true, facts } : { isUp: false, facts: { code, ...facts } };
@@ -55,6 +58,23 @@ export class HubHealth {
       () => 'index_unavailable' as const,
     );
     return (await inTime(storage)) ?? (await index);
+  }
+}
+
+/** In a process that is a hub alone. One with other roles answers for those: its payments must not wait for files. */
+@Injectable()
+export class HubStorageHealth extends FeatureHealth {
+  readonly name = 'hub_storage';
+  override readonly gatesReadiness = true;
+
+  constructor(private readonly index: HubIndex) {
+    super();
+  }
+
+  report(): HealthReport {
+    return this.index.isOpen
+      ? { isUp: true, facts: {} }
+      : { isUp: false, facts: { code: 'storage_unavailable' } };
   }
 }
 

@@ -1,19 +1,8 @@
-import {
-  type DynamicModule,
-  Global,
-  Module,
-  type OnApplicationShutdown,
-  type OnModuleInit,
-} from '@nestjs/common';
+import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../platform/config/app-config.js';
 import { loadSignerRecovery } from '../platform/crypto/recover-signer.js';
-import {
-  HealthIndicators,
-  INDICATOR_TIMEOUT_MS,
-  type IndicatorReport,
-} from '../platform/observability/health-indicators.js';
 import { HUB_REDIS } from '../platform/redis/redis.module.js';
 import { ApiConversationController } from './api/api-conversation.controller.js';
 import { ApiDownloadController } from './api/api-download.controller.js';
@@ -30,7 +19,7 @@ import { HubPageController } from './api/hub-page.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
 import { CompactionTurns } from './compaction/compaction-turns.service.js';
 import { HubService } from './hub.service.js';
-import { HubHealth } from './hub-health.service.js';
+import { HubHealth, HubStorageHealth } from './hub-health.service.js';
 import { indexLog, openingLog, storageLog } from './hub-log.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
@@ -121,40 +110,21 @@ import { StorageProvider } from './storage/storage-provider.js';
   ],
   exports: [HubHealth, HubStats, HubService, HubListing],
 })
-export class HubModule implements OnModuleInit, OnApplicationShutdown {
+export class HubModule implements OnApplicationShutdown {
   /** @param own - `PaymentGateway` and what it needs, where the process itself verifies and settles. */
-  static forRoot(own: Pick<DynamicModule, 'imports' | 'providers'>): DynamicModule {
-    return { module: HubModule, ...own };
+  static forRoot(
+    { roles }: AppConfig,
+    { imports = [], providers = [] }: Pick<DynamicModule, 'imports' | 'providers'>,
+  ): DynamicModule {
+    const isAlone = roles.size === 1;
+    return {
+      module: HubModule,
+      imports,
+      providers: [...providers, ...(isAlone ? [HubStorageHealth] : [])],
+    };
   }
 
-  constructor(
-    private readonly index: HubIndex,
-    private readonly health: HubHealth,
-    private readonly indicators: HealthIndicators,
-    private readonly config: AppConfig,
-  ) {}
-
-  onModuleInit(): void {
-    this.indicators.add({
-      name: 'hub',
-      timeoutMs: INDICATOR_TIMEOUT_MS,
-      report: () => this.health.report(),
-    });
-    // A process with other roles answers for those: its payments must not wait for files.
-    if (this.config.roles.size > 1) return;
-    this.indicators.add({
-      name: 'hub_storage',
-      timeoutMs: INDICATOR_TIMEOUT_MS,
-      gatesReadiness: true,
-      report: () => Promise.resolve(this.#opened()),
-    });
-  }
-
-  #opened(): IndicatorReport {
-    return this.health.isOpen
-      ? { isUp: true, facts: {} }
-      : { isUp: false, facts: { code: 'storage_unavailable' } };
-  }
+  constructor(private readonly index: HubIndex) {}
 
   /** The last upload is answered by then; another process may write from now on. */
   async onApplicationShutdown(): Promise<void> {

@@ -1,23 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
 import { Journal } from './audit/journal.js';
 import type { ProviderTrouble, WalletProvider } from './provider/wallet-provider.js';
 import { WALLET_PROVIDER } from './wallet-tokens.js';
 
-/** As `IndicatorReport` of health. */
-interface Report {
-  readonly isUp: boolean;
-  readonly facts: Readonly<Record<string, unknown>>;
-}
-
-/** Whether wallets can pay now, as this process knows it. Nobody is asked. */
+/** Whether wallets can pay now, as this process knows it. Without the journal nothing is signed. */
 @Injectable()
-export class WalletHealth {
+export class WalletHealth extends FeatureHealth {
+  readonly name = 'wallet_journal';
+  /** Every answer of the wallet is a refusal: others may have a journal that works. */
+  override readonly gatesReadiness = true;
+
   constructor(
     private readonly journal: Journal,
     @Inject(WALLET_PROVIDER) private readonly provider: WalletProvider,
-  ) {}
+  ) {
+    super();
+  }
 
-  /** Without it nothing is signed, by no means. */
   journalIsWritable(): Promise<boolean> {
     return this.journal.isWritable();
   }
@@ -26,15 +26,24 @@ export class WalletHealth {
     return this.provider.trouble;
   }
 
-  async journalReport(): Promise<Report> {
+  async report(): Promise<HealthReport> {
     const isUp = await this.journalIsWritable();
     if (!isUp) return { isUp, facts: { code: 'journal_stopped' } };
     // Shown for as long as the secret before may not be taken away.
     const needsPreviousSecret = await this.journal.needsPreviousSecret();
     return { isUp, facts: needsPreviousSecret ? { needsPreviousSecret } : {} };
   }
+}
 
-  providerReport(): Report {
+@Injectable()
+export class WalletProviderHealth extends FeatureHealth {
+  readonly name = 'wallet_provider';
+
+  constructor(@Inject(WALLET_PROVIDER) private readonly provider: WalletProvider) {
+    super();
+  }
+
+  report(): HealthReport {
     const { kind, trouble } = this.provider;
     if (trouble === undefined) return { isUp: true, facts: { kind } };
     return { isUp: false, facts: { kind, code: trouble } };

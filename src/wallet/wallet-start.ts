@@ -1,9 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import {
-  HealthIndicators,
-  INDICATOR_TIMEOUT_MS,
-} from '../platform/observability/health-indicators.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { Journal } from './audit/journal.js';
@@ -11,7 +7,6 @@ import { Reconciler } from './budget/reconciler.js';
 import type { WalletHub } from './hub/wallet-hub.js';
 import { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
-import { WalletHealth } from './wallet-health.js';
 import { WALLET_HUB, WALLET_PROVIDER } from './wallet-tokens.js';
 
 /** What of the wallet has a start and an end, in the order of both. */
@@ -24,8 +19,6 @@ export class WalletStart implements OnModuleInit, OnModuleDestroy {
     @Inject(WALLET_HUB) private readonly hub: WalletHub | undefined,
     private readonly fetcher: WalletFetch,
     private readonly directory: WalletDirectory,
-    private readonly health: WalletHealth,
-    private readonly indicators: HealthIndicators,
     @Inject(WALLET_REDIS) private readonly redis: Redis,
   ) {}
 
@@ -36,18 +29,6 @@ export class WalletStart implements OnModuleInit, OnModuleDestroy {
     this.journal.start();
     this.reconciler.start();
     this.hub?.links.start();
-    this.indicators.add({
-      name: 'wallet_journal',
-      timeoutMs: INDICATOR_TIMEOUT_MS,
-      // Without it every answer of the wallet is a refusal: others may have a journal that works.
-      gatesReadiness: true,
-      report: () => this.health.journalReport(),
-    });
-    this.indicators.add({
-      name: 'wallet_provider',
-      timeoutMs: INDICATOR_TIMEOUT_MS,
-      report: () => Promise.resolve(this.health.providerReport()),
-    });
     this.redis.on('ready', () => {
       this.directory.noteReconnect();
     });

@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { WalletApiModule } from './wallet-api.module.js';
 import { WalletBudgetModule } from './wallet-budget.module.js';
-import { WalletHealth } from './wallet-health.js';
+import { WalletHealth, WalletProviderHealth } from './wallet-health.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
 import { WalletPayModule } from './wallet-pay.module.js';
 import { WalletStart } from './wallet-start.js';
@@ -10,7 +10,7 @@ import { WalletStart } from './wallet-start.js';
 @Global()
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule, WalletApiModule],
-  providers: [WalletHealth, WalletStart],
+  providers: [WalletHealth, WalletProviderHealth, WalletStart],
   exports: [WalletHealth],
 })
 export class WalletModule {}

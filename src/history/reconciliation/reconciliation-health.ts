@@ -1,4 +1,4 @@
-import type { IndicatorReport } from '../../platform/observability/health-indicators.js';
+import { FeatureHealth, type HealthReport } from '../../platform/observability/feature-health.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { NewestRun } from './daily-reconciliation.js';
 import { DIFFERENCES, differencesIn } from './difference.js';
@@ -22,8 +22,11 @@ interface ReconciliationHealthOptions {
 const OVERDUE_MS = 26 * 3_600_000;
 
 /** What is known of the books, from the runs that were made. */
-export class ReconciliationHealth {
-  constructor(private readonly options: ReconciliationHealthOptions) {}
+export class ReconciliationHealth extends FeatureHealth {
+  readonly name = 'reconciliation';
+  constructor(private readonly options: ReconciliationHealthOptions) {
+    super();
+  }
 
   state(): readonly NetworkBooks[] {
     return [...this.options.newest().values()].map((run) => ({
@@ -37,7 +40,7 @@ export class ReconciliationHealth {
   }
 
   /** The line of `/health`: up, for differences of the books stop no settlement. */
-  report(): Promise<IndicatorReport> {
+  report(): HealthReport {
     const { newest, chainIds, now } = this.options;
     const runs = [...newest().values()];
     const all = runs.reduce((sum, { counts }) => sum + differencesIn(counts), 0);
@@ -50,7 +53,7 @@ export class ReconciliationHealth {
       isMissing,
       isOverdue: runs.length > 0 && now() - oldest > OVERDUE_MS,
     });
-    return Promise.resolve({
+    return {
       isUp: true,
       facts: {
         enabled: true,
@@ -59,7 +62,7 @@ export class ReconciliationHealth {
         notChecked,
         ...(runs.length > 0 && { lastRun: new Date(oldest).toISOString() }),
       },
-    });
+    };
   }
 }
 

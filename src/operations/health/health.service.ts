@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
 import {
   type HealthCheckResult,
   HealthCheckService,
@@ -7,23 +8,19 @@ import {
 } from '@nestjs/terminus';
 import { within } from '../../platform/concurrency/timing.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
-import {
-  HealthIndicators,
-  type Indicator,
-  INDICATOR_TIMEOUT_MS,
-} from '../../platform/observability/health-indicators.js';
+import { FeatureHealth, HEALTH_TIMEOUT_MS } from '../../platform/observability/feature-health.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
-import { RedisUnavailableError } from '../../protocol/errors.js';
 
 /** Answers from what is known; asks nobody but Redis. */
 @Injectable()
 export class HealthService {
+  #found: readonly FeatureHealth[] | undefined;
   #isDraining = false;
 
   constructor(
     private readonly health: HealthCheckService,
     private readonly sessions: HealthIndicatorService,
-    private readonly indicators: HealthIndicators,
+    private readonly discovery: DiscoveryService,
     private readonly redis: RedisWatch,
   ) {}
 
@@ -35,28 +32,35 @@ export class HealthService {
 
   /** Can this process answer truthfully? */
   ready(): Promise<HealthCheckResult> {
-    const needed = this.indicators.all.filter(({ gatesReadiness }) => gatesReadiness);
-    const others = needed.map((indicator) => () => this.#ask(indicator));
+    const needed = this.#features.filter(({ gatesReadiness }) => gatesReadiness);
+    const others = needed.map((feature) => () => feature.check(this.sessions));
     return this.health.check([() => this.#redis(false), () => this.#process(), ...others]);
   }
 
   /** Can this deployment settle now? */
   deployment(): Promise<HealthCheckResult> {
-    const others = this.indicators.all.map((indicator) => () => this.#ask(indicator));
+    const others = this.#features.map((feature) => () => feature.check(this.sessions));
     return this.health.check([() => this.#redis(true), ...others]);
+  }
+
+  /** Those that modules list. */
+  get #features(): readonly FeatureHealth[] {
+    const providers = this.discovery.getProviders().map(({ instance }): unknown => instance);
+    this.#found ??= [...new Set(providers)].filter((one) => one instanceof FeatureHealth);
+    return this.#found;
   }
 
   /** @param isFull - with how Redis is set up, which takes more than a round trip. */
   async #redis(isFull: boolean): Promise<HealthIndicatorResult> {
     const session = this.sessions.check('redis');
     try {
-      const [roundTripMs, setUp] = await answerOf(
-        INDICATOR_TIMEOUT_MS,
-        Promise.all([this.redis.roundTripMs(), isFull ? this.redis.setUp() : undefined]),
-      );
+      const asked = Promise.all([this.redis.roundTripMs(), isFull && this.redis.setUp()]);
+      const answer = await within(HEALTH_TIMEOUT_MS, asked);
+      if (!answer.inTime) return session.down({ code: 'redis_unreachable' });
+      const [roundTripMs, setUp] = answer.value;
       return session.up({
         roundTripMs: Math.round(roundTripMs),
-        ...(setUp !== undefined && {
+        ...(setUp !== false && {
           aof: setUp.aof ?? 'unknown',
           evictionPolicy: setUp.evictionPolicy ?? 'unknown',
           warnings: setUp.warnings,
@@ -71,22 +75,4 @@ export class HealthService {
     const session = this.sessions.check('process');
     return this.#isDraining ? session.down({ code: 'draining' }) : session.up();
   }
-
-  async #ask({ name, timeoutMs, report }: Indicator): Promise<HealthIndicatorResult> {
-    const session = this.sessions.check(name);
-    try {
-      const { isUp, facts } = await answerOf(timeoutMs, report());
-      return isUp ? session.up(facts) : session.down(facts);
-    } catch (error) {
-      const isLedger = error instanceof RedisUnavailableError;
-      return session.down({ code: isLedger ? 'redis_unreachable' : 'no_answer' });
-    }
-  }
-}
-
-/** @throws Error when it takes longer; an indicator that does not answer is down. */
-async function answerOf<T>(ms: number, answer: Promise<T>): Promise<T> {
-  const answered = await within(ms, answer);
-  if (!answered.inTime) throw new Error('no answer in time');
-  return answered.value;
 }

@@ -1,0 +1,38 @@
+import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import { RedisUnavailableError } from '../../protocol/errors.js';
+import { within } from '../concurrency/timing.js';
+
+/** What an indicator says. */
+export interface HealthReport {
+  /** Whether the deployment can do what this indicator is about. */
+  readonly isUp: boolean;
+  /** What a reader may know: no URL, no text of another system. */
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Probes must hear within a second, whatever is down. */
+export const HEALTH_TIMEOUT_MS = 700;
+
+/** The indicator of one feature, a line of `GET /health`. Its module lists it as a provider, where it is found. */
+export abstract class FeatureHealth {
+  abstract readonly name: string;
+  /** Whether a process that is down here cannot answer truthfully: then it is not ready either. */
+  readonly gatesReadiness: boolean = false;
+
+  /** Answers from what is known or asks something near; a failure counts as down. */
+  abstract report(): HealthReport | Promise<HealthReport>;
+
+  /** Never fails, and takes no longer than a probe waits. */
+  async check(indicators: HealthIndicatorService): Promise<HealthIndicatorResult> {
+    const indicator = indicators.check(this.name);
+    try {
+      const answer = await within(HEALTH_TIMEOUT_MS, Promise.resolve(this.report()));
+      if (!answer.inTime) return indicator.down({ code: 'no_answer' });
+      const { isUp, facts } = answer.value;
+      return isUp ? indicator.up(facts) : indicator.down(facts);
+    } catch (error) {
+      const isLedger = error instanceof RedisUnavailableError;
+      return indicator.down({ code: isLedger ? 'redis_unreachable' : 'no_answer' });
+    }
+  }
+}
