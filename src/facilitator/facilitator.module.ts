@@ -1,25 +1,20 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
-import { AppConfig } from '../platform/config/app-config.js';
+import type { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
-import { provide } from '../platform/nest/provide.js';
 import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
 import type { LabelStore } from '../settlement/ledger/label-store.js';
 import { LABEL_STORE, SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
 import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
 import { SettlementEvents } from '../settlement/ledger/settlement-events.js';
-import { SETTLE_EXTENSION } from '../settlement/settle-extension.js';
 import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
-import { type FacilitatorParts, FacilitatorService } from './facilitator.service.js';
+import { FacilitatorService } from './facilitator.service.js';
 import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
 import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
 import { LandingController } from './landing.controller.js';
-import { PaymentObserver } from './payment-observer.js';
 import { SettleModule } from './settle/settle.module.js';
-import { SettleService } from './settle/settle.service.js';
 import { isSimulatedId } from './simulation/outcomes.js';
 import { SimulatedSettles } from './simulation/simulated-settles.js';
 import { RedisSimulationStore } from './simulation/simulation-store.js';
@@ -29,7 +24,6 @@ import { SettlementsV2Controller } from './status/settlements.v2.controller.js';
 import { StatusService } from './status/status.service.js';
 import { SupportedService } from './supported.service.js';
 import { VerificationModule } from './verify/verification.module.js';
-import { VerifyService } from './verify/verify.service.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
 
 @Module({})
@@ -46,20 +40,7 @@ export class FacilitatorModule {
         LandingController,
       ],
       providers: [
-        provide(
-          FacilitatorService,
-          {
-            config: AppConfig,
-            chains: ChainRegistry,
-            logger: PinoLogger,
-            verifier: VerifyService,
-            settler: SettleService,
-            observer: PaymentObserver,
-            extension: SETTLE_EXTENSION,
-            simulated: SimulatedSettles,
-          },
-          (parts: FacilitatorParts) => new FacilitatorService(parts),
-        ),
+        FacilitatorService,
         SupportedService,
         {
           provide: SimulatedSettles,

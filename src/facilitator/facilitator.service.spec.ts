@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { BadRequestException } from '@nestjs/common';
+import type { PinoLogger } from 'nestjs-pino';
 import type { Hex } from 'viem';
 import {
   anEip3009Payment,
@@ -8,18 +9,18 @@ import {
   STRANGER,
 } from '../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { aSettlementView } from '../../test/builders/settlement/model/settlement-view.js';
+import type { ChainRegistry } from '../platform/chain/chain-registry.js';
+import type { AppConfig } from '../platform/config/app-config.js';
 import type { JsonObject } from '../protocol/payment/wire-values.js';
 import type { ClaimRef } from '../settlement/ledger/settlement-store.js';
 import type { CarriedExtension, ExtendedRequest } from '../settlement/settle-extension.js';
-import {
-  type FacilitatorParts,
-  FacilitatorService,
-  type ScopedKey,
-  type SettleTerms,
-} from './facilitator.service.js';
+import { FacilitatorService, type ScopedKey, type SettleTerms } from './facilitator.service.js';
+import type { PaymentObserver } from './payment-observer.js';
+import type { SettleService } from './settle/settle.service.js';
 import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
 import type { SettleRequest } from './settle/settle-context.js';
-import type { VerifyOutcome } from './verify/verify.service.js';
+import type { SimulatedSettles } from './simulation/simulated-settles.js';
+import type { VerifyOutcome, VerifyService } from './verify/verify.service.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const NO_KEY: ScopedKey = { value: undefined, caller: undefined };
@@ -45,7 +46,7 @@ describe('the facilitator', () => {
     settled = undefined;
     isChainListBroken = false;
     [verifyKeys, requests, observed, logged, claims] = [[], [], [], [], []];
-    service = new FacilitatorService({
+    const parts = {
       config: { settleFinality: 'finalized' },
       chains: {
         get: (chainId: number) => (chainId === 56 ? {} : undefined),
@@ -75,7 +76,17 @@ describe('the facilitator', () => {
         verified: (...[, reason]: unknown[]) => observed.push(['verified', reason]),
         settled: (...[, result, reason]: unknown[]) => observed.push([result, reason]),
       },
-    } as unknown as FacilitatorParts);
+    };
+    service = new FacilitatorService(
+      parts.config as AppConfig,
+      parts.chains as unknown as ChainRegistry,
+      parts.verifier as unknown as VerifyService,
+      parts.settler as unknown as SettleService,
+      parts.logger as unknown as PinoLogger,
+      parts.observer as unknown as PaymentObserver,
+      parts.extension,
+      {} as SimulatedSettles,
+    );
   });
 
   const terms = (more: Partial<SettleTerms> = {}): SettleTerms => ({

@@ -1,7 +1,7 @@
-import { BadRequestException } from '@nestjs/common';
-import { type PinoLogger } from 'nestjs-pino';
-import { type ChainRegistry } from '../platform/chain/chain-registry.js';
-import { type AppConfig } from '../platform/config/app-config.js';
+import { BadRequestException, Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { ChainRegistry } from '../platform/chain/chain-registry.js';
+import { AppConfig } from '../platform/config/app-config.js';
 import { addressGroup } from '../platform/rate-limit/address-group.js';
 import {
   explain,
@@ -19,23 +19,23 @@ import type { Payment, Purpose } from '../protocol/payment/payment.js';
 import type { Reason } from '../protocol/reasons.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
-import type { CarriedExtension, SettleExtension } from '../settlement/settle-extension.js';
-import { envelopeFinding } from './dto/malformed.js';
 import {
-  type PaymentObserver,
-  type RequestSubject,
-  type SettleResult,
-} from './payment-observer.js';
+  type CarriedExtension,
+  SETTLE_EXTENSION,
+  type SettleExtension,
+} from '../settlement/settle-extension.js';
+import { envelopeFinding } from './dto/malformed.js';
+import { PaymentObserver, type RequestSubject, type SettleResult } from './payment-observer.js';
 import { type ReadRequest, refusalOf, type Refused } from './refusal.js';
 import { subjectOf } from './request-subject.js';
 import type { Connection } from './settle/requester-wait.js';
-import { type SettleService } from './settle/settle.service.js';
+import { SettleService } from './settle/settle.service.js';
 import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
 import { keyScope, keyTagOf, labelTagOf } from './settle/settle-context.js';
-import type { SimulatedSettles } from './simulation/simulated-settles.js';
+import { SimulatedSettles } from './simulation/simulated-settles.js';
 import type { AskedSimulation } from './simulation/simulation-request.js';
 import type { PaidBy } from './status/used-authorization-finder.js';
-import { type VerifyService } from './verify/verify.service.js';
+import { VerifyService } from './verify/verify.service.js';
 
 export type Versions = readonly (1 | 2)[];
 
@@ -74,23 +74,19 @@ interface Found {
   readonly cause?: string;
 }
 
-/** What requests go through. */
-export interface FacilitatorParts {
-  readonly config: AppConfig;
-  readonly chains: ChainRegistry;
-  readonly verifier: VerifyService;
-  readonly settler: SettleService;
-  readonly logger: PinoLogger;
-  readonly observer: PaymentObserver;
-  /** Sees to what settle requests carry beside their payment. */
-  readonly extension: SettleExtension;
-  /** Plays settles for sellers' tests. */
-  readonly simulated: SimulatedSettles;
-}
-
 /** From request bodies to answers, for every version alike. */
+@Injectable()
 export class FacilitatorService {
-  constructor(private readonly parts: FacilitatorParts) {}
+  constructor(
+    private readonly config: AppConfig,
+    private readonly chains: ChainRegistry,
+    private readonly verifier: VerifyService,
+    private readonly settler: SettleService,
+    private readonly logger: PinoLogger,
+    @Inject(PaymentObserver) private readonly observer: PaymentObserver,
+    @Inject(SETTLE_EXTENSION) private readonly extension: SettleExtension,
+    private readonly simulated: SimulatedSettles,
+  ) {}
 
   /** @throws BadRequestException when the body is not an envelope. */
   async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
@@ -99,7 +95,7 @@ export class FacilitatorService {
     const { parsed } = request;
     const found = await this.#reasonAgainst(parsed, idempotencyKey);
     const { reason } = found;
-    this.parts.observer.verified(subject, reason, performance.now() - begun);
+    this.observer.verified(subject, reason, performance.now() - begun);
     const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent, request);
     if (reason === undefined) return { isValid: true, ...payer };
     const { message, extensions } = this.#refusal(reason, request, found);
@@ -115,10 +111,10 @@ export class FacilitatorService {
     const { payment } = parsed;
     try {
       const keyTag = tagOfKey(idempotencyKey, payment);
-      const outcome = await this.parts.verifier.verify(payment, keyTag);
+      const outcome = await this.verifier.verify(payment, keyTag);
       return outcome.isValid ? {} : outcome;
     } catch (error) {
-      this.parts.logger.error({ err: error }, 'verify failed');
+      this.logger.error({ err: error }, 'verify failed');
       return { reason: 'unexpected_verify_error' };
     }
   }
@@ -135,7 +131,7 @@ export class FacilitatorService {
     const { request, subject } = this.#read(body, versions, 'settle');
     const carried = this.#carriedBy(request);
     const answer = await this.#settle(request.parsed, terms, carried);
-    this.parts.observer.settled(
+    this.observer.settled(
       subject,
       resultOf(answer),
       answer?.body.errorReason,
@@ -161,12 +157,12 @@ export class FacilitatorService {
     const { parsed } = request;
     const keyTag = parsed.ok ? tagOfKey(idempotencyKey, parsed.payment) : '';
     const terms = { ...asked, keyTag, isAsync, finality, connection };
-    return this.parts.simulated.settle(request, terms);
+    return this.simulated.settle(request, terms);
   }
 
   #carriedBy({ envelope, parsed }: ReadRequest): CarriedExtension | undefined {
     if (!parsed.ok) return undefined;
-    return this.parts.extension.carriedBy({ ...envelope, payment: parsed.payment });
+    return this.extension.carriedBy({ ...envelope, payment: parsed.payment });
   }
 
   #explained(answer: SettleAnswer, request: ReadRequest): SettleAnswer {
@@ -195,7 +191,7 @@ export class FacilitatorService {
         address: address === undefined ? undefined : addressGroup(address),
       });
       const labelTag = labelTagOf(payment.label, scopeOf(idempotencyKey.caller, payment));
-      return await this.parts.settler.settle({
+      return await this.settler.settle({
         ...rest,
         payment,
         keyTag,
@@ -208,14 +204,14 @@ export class FacilitatorService {
         }),
       });
     } catch (error) {
-      this.parts.logger.error({ err: error, authorizationId: idOf(payment) }, 'settle failed');
+      this.logger.error({ err: error, authorizationId: idOf(payment) }, 'settle failed');
       const answers = new SettleAnswers(payment, terms.finality, undefined);
       return answers.failure('unexpected_settle_error');
     }
   }
 
   get defaultFinality(): Finality {
-    return this.parts.config.settleFinality;
+    return this.config.settleFinality;
   }
 
   /** The reason is the answer: a fault of ours in saying more of it must not take it away. */
@@ -226,13 +222,10 @@ export class FacilitatorService {
           paidBy === 'unknown' ? explainUnknownUse(reason) : explainPaidElsewhere(reason, paidBy);
         return { message, extensions: { diagnosis } };
       }
-      const chainIds = this.parts.chains.all.map(({ chainId }) => chainId);
+      const chainIds = this.chains.all.map(({ chainId }) => chainId);
       return refusalOf(reason, request, chainIds, undefined, cause);
     } catch (error) {
-      this.parts.logger.error(
-        { err: error, reason },
-        'could not work out the explanation of a refusal',
-      );
+      this.logger.error({ err: error, reason }, 'could not work out the explanation of a refusal');
       const { message, diagnosis } = explain(reason);
       return { message, extensions: { diagnosis } };
     }
@@ -249,7 +242,7 @@ export class FacilitatorService {
       throw new BadRequestException(message);
     }
     // One whose endpoints fail now is none the less served: the payment is not at fault.
-    const isServed = (chainId: number): boolean => this.parts.chains.get(chainId) !== undefined;
+    const isServed = (chainId: number): boolean => this.chains.get(chainId) !== undefined;
     const parsed = parsePayment(envelope, versions, isServed, purpose);
     const subject = subjectOf(envelope, parsed, isServed);
     return { request: { envelope, versions, parsed }, subject };

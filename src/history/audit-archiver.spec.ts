@@ -20,8 +20,8 @@ describe('the archiver of the audit', () => {
   let failure: Error | undefined;
 
   const archiver = () =>
-    new AuditArchiver({
-      trail: {
+    new AuditArchiver(
+      {
         newest: () =>
           failure instanceof RedisUnavailableError
             ? Promise.reject(failure)
@@ -31,16 +31,21 @@ describe('the archiver of the audit', () => {
           return Promise.resolve(trail);
         },
       },
-      table: {
+      {
         add: (_, entries) => {
           if (failure !== undefined) return Promise.reject(failure);
           for (const one of entries) if (!table.has(one.id)) table.set(one.id, one);
           return Promise.resolve();
         },
       },
-      chainIds: [56],
-      failed: (error) => failures.push(error),
-    });
+      { ledgerChainIds: [56] },
+      {
+        whenThere: (begin) => {
+          begin();
+        },
+      },
+      { error: (what: { readonly err: unknown }) => failures.push(what.err) } as never,
+    );
 
   beforeEach(() => {
     trail = [anEntry(1), anEntry(2)];
@@ -81,7 +86,7 @@ describe('the archiver of the audit', () => {
 
   it('copies what was noted before the process ends', async () => {
     const one = archiver();
-    one.start();
+    one.onModuleInit();
     await one.stop();
     expect(table.size).toBe(2);
   });

@@ -1,20 +1,19 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import { Rounds } from '../platform/concurrency/rounds.js';
+import { AppConfig } from '../platform/config/app-config.js';
 import { AtShutdown } from '../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { AuditEntry } from '../settlement/ledger/audit-entry.js';
-import type { AuditTrail } from '../settlement/ledger/audit-trail.js';
+import { AuditTrail } from '../settlement/ledger/audit-trail.js';
+import { HistoryTables } from './history-tables.js';
 
 /** Takes an entry once, however often it is given. @throws ArchiveError */
 export interface AuditTable {
   add(chainId: number, entries: readonly AuditEntry[]): Promise<void>;
 }
 
-interface AuditArchiverOptions {
-  readonly trail: Pick<AuditTrail, 'newest' | 'all'>;
-  readonly table: AuditTable;
-  readonly chainIds: readonly number[];
-  readonly failed: (error: unknown) => void;
-}
+export const AUDIT_TABLE = Symbol('AUDIT_TABLE');
 
 const LOOK_MS = 2000;
 
@@ -22,15 +21,24 @@ const LOOK_MS = 2000;
  * Copies what operators did into the table of the audit. It forgets nothing in Redis, so any number of
  * processes may do it at once, and one that dies leaves nothing undone.
  */
-export class AuditArchiver {
+@Injectable()
+export class AuditArchiver implements OnModuleInit {
   readonly #copied = new Map<number, string>();
   readonly #rounds = new Rounds(() => this.round());
   #isFailing = false;
 
-  constructor(private readonly options: AuditArchiverOptions) {}
+  constructor(
+    @Inject(AuditTrail) private readonly trail: Pick<AuditTrail, 'newest' | 'all'>,
+    @Inject(AUDIT_TABLE) private readonly table: AuditTable,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
+    @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'error'>,
+  ) {}
 
-  start(): void {
-    this.#rounds.start();
+  onModuleInit(): void {
+    this.tables.whenThere(() => {
+      this.#rounds.start();
+    });
   }
 
   @AtShutdown('archive', 'audit')
@@ -41,12 +49,15 @@ export class AuditArchiver {
   /** Never fails; what could not be copied is copied the next time. @returns how long to pause. */
   async round(): Promise<number> {
     try {
-      for (const chainId of this.options.chainIds) await this.#copy(chainId);
+      for (const chainId of this.config.ledgerChainIds) await this.#copy(chainId);
       this.#isFailing = false;
     } catch (error) {
       // One line for an outage; that the ledger is away is told by others.
       if (!this.#isFailing && !(error instanceof RedisUnavailableError)) {
-        this.options.failed(error);
+        this.logger.error(
+          { err: error },
+          'cannot archive the audit log in PostgreSQL; its entries stay in Redis',
+        );
       }
       this.#isFailing = true;
     }
@@ -54,7 +65,7 @@ export class AuditArchiver {
   }
 
   async #copy(chainId: number): Promise<void> {
-    const { trail, table } = this.options;
+    const { trail, table } = this;
     const newest = await trail.newest(chainId);
     if (newest === undefined || newest === this.#copied.get(chainId)) return;
     const entries = await trail.all(chainId);
