@@ -6,7 +6,7 @@ import {
   IsOneOf,
   IsText,
 } from '../../../platform/http/validators.js';
-import { SALES, type SaleFilter } from '../../../settlement/ledger/queries/settlement-listing.js';
+import { type SaleFilter, SALES } from '../../../settlement/ledger/queries/settlement-listing.js';
 import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/model/settlement.js';
 
 const optional = true;
