@@ -33,6 +33,9 @@ const SINGLE_PAGES = ['/', '/discovery', '/discovery/page.js', '/discovery/snipp
 export async function configureApp(app: NestExpressApplication, config: AppConfig): Promise<void> {
   app.disable('x-powered-by');
   app.disable('etag');
+  // Express answers 304 to `If-None-Match: *`, though its answers have no validator. What has one compares it itself.
+  const { request } = app.getHttpAdapter().getInstance() as { readonly request: object };
+  Object.defineProperty(request, 'fresh', { value: false });
   if (config.trustProxy !== 'off') {
     const count = Number(config.trustProxy);
     app.set('trust proxy', Number.isInteger(count) ? count : config.trustProxy);

@@ -93,9 +93,18 @@ describe('a body', () => {
     });
   });
 
-  it('has nothing of a prototype that was sent', async () => {
-    const terms: unknown = JSON.parse('[{"amount":"1","__proto__":{"polluted":true}}]');
-    expect(await body(order({ terms }))).toEqual(order());
+  it.each([
+    '[{"amount":"1","__proto__":{"polluted":true}}]',
+    '[{"amount":"1","constructor":"x"}]',
+    '[{"amount":"1","constructor":{"prototype":{}}}]',
+    '{"a":[{"constructor":null}]}',
+  ])('is refused by a name of prototypes wherever it is: %s', async (sent) => {
+    const terms: unknown = JSON.parse(sent);
+    await expect(body(order({ terms }))).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      message: 'No field is named __proto__ or constructor.',
+    });
     expect({}).not.toHaveProperty('polluted');
   });
 

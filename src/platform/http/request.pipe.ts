@@ -95,6 +95,9 @@ export class RequestPipe implements PipeTransform {
     if (!isWithinBounds(picked, BOUNDS)) {
       throw new CodedError(400, code, 'The body is nested too deep, or has too many values.');
     }
+    if (hasPrototypeName(picked)) {
+      throw new CodedError(400, code, 'No field is named __proto__ or constructor.');
+    }
     try {
       const pipe = this.#pipes[part][isTolerant ? 'tolerant' : 'strict'];
       return (await pipe.transform(picked, metadata)) as unknown;
@@ -102,6 +105,18 @@ export class RequestPipe implements PipeTransform {
       throw error instanceof CodedError ? new CodedError(400, code, error.message) : error;
     }
   }
+}
+
+/**
+ * class-transformer calls what an object has as `constructor`, and drops both names in silence.
+ *
+ * @param value - of few levels and values.
+ */
+function hasPrototypeName(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(
+    ([name, child]) => name === '__proto__' || name === 'constructor' || hasPrototypeName(child),
+  );
 }
 
 const NAMES = new WeakMap<object, ReadonlySet<string>>();
