@@ -1,5 +1,4 @@
-import type { CodedError } from '../../platform/http/coded-error.js';
-import { invalidQuery } from '../../platform/http/read-query.js';
+import { type CodedError, invalidQuery } from '../../platform/http/coded-error.js';
 import type { ListingType } from '../../protocol/listing/listing.js';
 import { BAZAAR } from '../../protocol/listing/read-declaration.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';

@@ -1,8 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ArchiveError } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
-import { CodedError } from '../../platform/http/coded-error.js';
-import { invalidQuery } from '../../platform/http/read-query.js';
+import { CodedError, invalidQuery } from '../../platform/http/coded-error.js';
 import { plainText } from '../../protocol/listing/seller-words.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';

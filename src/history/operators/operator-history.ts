@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { invalidQuery } from '../../platform/http/read-query.js';
+import { invalidQuery } from '../../platform/http/coded-error.js';
 import { caip2Of, chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import type {

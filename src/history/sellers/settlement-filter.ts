@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { invalidQuery } from '../../platform/http/read-query.js';
+import { invalidQuery } from '../../platform/http/coded-error.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress, readDayOrTime } from '../../protocol/payment/wire-values.js';
 import type { ListQuery, SaleFilter } from '../../settlement/ledger/queries/settlement-listing.js';

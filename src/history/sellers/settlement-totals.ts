@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import { CodedError } from '../../platform/http/coded-error.js';
-import { invalidQuery } from '../../platform/http/read-query.js';
+import { CodedError, invalidQuery } from '../../platform/http/coded-error.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { TotalsQueryDto } from './dto/settlement-filter.dto.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';

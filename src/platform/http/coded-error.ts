@@ -13,3 +13,6 @@ export class CodedError extends Error {
     this.name = 'CodedError';
   }
 }
+
+export const invalidQuery = (message: string): CodedError =>
+  new CodedError(400, 'invalid_query', message);
