@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Service } from '../../sandbox/service.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount } from '../support/payments.js';
+import { TEST_SEED } from '../support/seed.js';
+import { SeededRandom } from '../support/seeded-random.js';
 import { World } from '../support/world.js';
 
 const PAYMENTS = 120;
@@ -11,7 +13,8 @@ const GRACE_MS = 15_000;
 /** What a seller saw: an answer, or a connection that was never taken. */
 type Seen = Answer | 'no connection';
 
-describe('SIGTERM under load', () => {
+describe(`SIGTERM under load, seed ${TEST_SEED}`, () => {
+  const random = new SeededRandom(TEST_SEED);
   let world: World;
 
   beforeEach(async () => {
@@ -19,14 +22,15 @@ describe('SIGTERM under load', () => {
   });
   afterEach(() => world.stop());
 
-  /** Sends payments one shortly after the other, and the signal in their midst. */
+  /** Sends payments one shortly after the other, and the signal behind some of them and before others. */
   async function endUnderLoad(service: Service, url: string, bodies: Body[]): Promise<Seen[]> {
     const ended = new Promise<number | null>((resolve) => service.child.once('exit', resolve));
+    const signalIndex = random.between(PAYMENTS / 6, PAYMENTS - PAYMENTS / 6);
     let signalledAt = 0;
     const seen = await Promise.all(
       bodies.map(async (body, index): Promise<Seen> => {
         await new Promise((resolve) => setTimeout(resolve, index * 10));
-        if (index === PAYMENTS / 2) {
+        if (index === signalIndex) {
           signalledAt = performance.now();
           service.child.kill('SIGTERM');
         }
