@@ -208,7 +208,7 @@ describe('API keys', () => {
   it('refuse to be guessed from a file that cannot be read at the start', async () => {
     const settings = world.settings({ API_KEYS_FILE: `${file}.missing` });
     await expect(startService(await freePort(), settings)).rejects.toThrow(
-      'API_KEYS_FILE: the file cannot be read',
+      `API_KEYS_FILE: ${file}.missing cannot be read (ENOENT)`,
     );
     expect(() => readFileSync(`${file}.missing`)).toThrow();
   });

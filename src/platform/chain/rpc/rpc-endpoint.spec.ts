@@ -101,7 +101,8 @@ describe('RpcEndpoint', () => {
     const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
     const sends: Promise<RpcOutcome>[] = [];
     for (let round = 0; round < 4; round += 1) {
-      sends.push(endpoint.request('eth_sendRawTransaction', ['0x'], 200));
+      // The first two are sent, and hold their places long after the others' time is up.
+      sends.push(endpoint.request('eth_sendRawTransaction', ['0x'], round < 2 ? 3000 : 50));
       await new Promise((resolve) => setImmediate(resolve));
     }
     const causes = (await Promise.all(sends)).map((outcome) =>
