@@ -15,7 +15,6 @@ import type { JsonObject } from '../protocol/payment/wire-values.js';
 import type { ClaimRef } from '../settlement/ledger/settlement-store.js';
 import type { CarriedExtension, ExtendedRequest } from '../settlement/settle-extension.js';
 import { FacilitatorService, type ScopedKey, type SettleTerms } from './facilitator.service.js';
-import type { PaymentObserver } from './payment-observer.js';
 import type { SettleService } from './settle/settle.service.js';
 import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
 import type { SettleRequest } from './settle/settle-context.js';
@@ -83,7 +82,7 @@ describe('the facilitator', () => {
       parts.verifier as unknown as VerifyService,
       parts.settler as unknown as SettleService,
       parts.logger as unknown as PinoLogger,
-      parts.observer as unknown as PaymentObserver,
+      parts.observer,
       parts.extension,
       {} as SimulatedSettles,
     );
