@@ -50,6 +50,7 @@ export class QueuesHealth extends FeatureHealth {
 @Injectable()
 export class UnclaimedHealth extends FeatureHealth {
   readonly name = 'unclaimed';
+  override readonly informsOnly = true;
 
   constructor(private readonly deployment: DeploymentReport) {
     super();
@@ -63,6 +64,7 @@ export class UnclaimedHealth extends FeatureHealth {
 @Injectable()
 export class SettlesHealth extends FeatureHealth {
   readonly name = 'settles';
+  override readonly informsOnly = true;
 
   constructor(private readonly settles: SettleCounts) {
     super();

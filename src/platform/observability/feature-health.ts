@@ -10,6 +10,8 @@ export interface HealthReport {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
+type HealthIndicatorSession = ReturnType<HealthIndicatorService['check']>;
+
 /** Probes must hear within a second, whatever is down. */
 export const HEALTH_TIMEOUT_MS = 700;
 
@@ -18,6 +20,8 @@ export abstract class FeatureHealth {
   abstract readonly name: string;
   /** Whether a process that is down here cannot answer truthfully: then it is not ready either. */
   readonly gatesReadiness: boolean = false;
+  /** Whether it only counts: that it has no answer now is no reason to call the deployment down. */
+  readonly informsOnly: boolean = false;
 
   /** Answers from what is known or asks something near; a failure counts as down. */
   abstract report(): HealthReport | Promise<HealthReport>;
@@ -27,12 +31,16 @@ export abstract class FeatureHealth {
     const indicator = indicators.check(this.name);
     try {
       const answer = await within(HEALTH_TIMEOUT_MS, Promise.resolve(this.report()));
-      if (!answer.inTime) return indicator.down({ code: 'no_answer' });
+      if (!answer.inTime) return this.#failed(indicator, 'no_answer');
       const { isUp, facts } = answer.value;
       return isUp ? indicator.up(facts) : indicator.down(facts);
     } catch (error) {
       const isLedger = error instanceof RedisUnavailableError;
-      return indicator.down({ code: isLedger ? 'redis_unreachable' : 'no_answer' });
+      return this.#failed(indicator, isLedger ? 'redis_unreachable' : 'no_answer');
     }
+  }
+
+  #failed(indicator: HealthIndicatorSession, code: string): HealthIndicatorResult {
+    return this.informsOnly ? indicator.up({ code }) : indicator.down({ code });
   }
 }
