@@ -61,7 +61,7 @@ describe('the wiring of a process', () => {
   it('ends in an order that loses nothing', () => {
     const isBefore = (earlier: ShutdownPhase, later: ShutdownPhase): boolean =>
       SHUTDOWN_PHASES.indexOf(earlier) < SHUTDOWN_PHASES.indexOf(later);
-    // Load balancers hear of it while connections are accepted.
+    // Load balancers see it while connections are still accepted.
     expect(isBefore('announce', 'doors')).toBe(true);
     // Waiting requests are answered before the end of requests is awaited.
     expect(isBefore('waits', 'requests')).toBe(true);
@@ -110,7 +110,7 @@ describe('the wiring of a process', () => {
     );
   });
 
-  it('tells a client nothing of an error that nobody wrote for it', () => {
+  it('tells a client nothing of an unexpected error', () => {
     let body = '';
     const response = {
       statusCode: 0,

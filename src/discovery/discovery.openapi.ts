@@ -188,7 +188,7 @@ export const DescribesQuestion = (
     {
       200: jsonAnswer('The answer, with an ETag.', schema, undefined, RATE),
       304: { description: 'The same as `If-None-Match` names.' },
-      400: problem('A parameter that is none.', {
+      400: problem('An unknown or malformed parameter.', {
         error: 'payTo must be an address: 0x and 40 hex digits.',
         code: 'invalid_query',
       }),

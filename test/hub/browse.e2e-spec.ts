@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser } from '../support/browser.js';
 import { type Hub, HubWorld } from '../support/hub-world.js';
 
-/** A name is whatever somebody has said. */
+/** Names come from outside. */
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';
 
 describe('a public hub for everybody', () => {

@@ -44,7 +44,7 @@ inBrowser.each([
     browser.evaluate(`document.querySelector('form.fields').requestSubmit()`);
   const press = (selector: string): Promise<unknown> =>
     browser.evaluate(`document.querySelector('${selector}').click()`);
-  /** Findings of axe-core that keep somebody out. */
+  /** Serious findings of axe-core. */
   async function findings(): Promise<readonly string[]> {
     await browser.evaluate(AXE);
     const found = await browser.evaluate(`axe.run().then(({ violations }) =>
@@ -72,7 +72,7 @@ inBrowser.each([
     );
   }
 
-  it('lets nobody in without a key that is known', async () => {
+  it('refuses an unknown key', async () => {
     expect(await findings()).toEqual([]);
     await signIn('x402_wrong');
     await untilText('This API key is not known here.');
@@ -92,13 +92,13 @@ inBrowser.each([
     expect(tiles).toMatch(/BNB a day.*lasts about 199 days/);
   });
 
-  it('keeps somebody signed in when the tab is loaded again, and the key out of the address', async () => {
+  it('keeps the operator signed in when the tab is loaded again, and the key out of the address', async () => {
     await browser.open(`${server.url}?again`);
     await untilText('All well.');
     expect(String(await browser.evaluate('location.href'))).not.toContain(OPERATOR_KEY);
   });
 
-  it('shows a payment that was made and not delivered, wherever somebody looks', async () => {
+  it('shows a payment that was made and not delivered, on every page that counts it', async () => {
     const unclaimed = aSettlement('unclaimed', Date.now() - 800_000, { sale: 'open' });
     server.state.unclaimed = [unclaimed];
     await untilText('1 payment was made and not delivered');
@@ -127,7 +127,7 @@ inBrowser.each([
     await browser.until(`document.querySelector('[name="state"]').value === 'finalized'`);
   });
 
-  it('keeps what somebody types while the list is live', async () => {
+  it('keeps the typed text while the list is live', async () => {
     await fill('search', '0x12');
     const before = await textOf('#freshness');
     await browser.until(
@@ -188,7 +188,7 @@ inBrowser.each([
     await untilText('All well.');
   });
 
-  it.each(PAGES)('%s fits the window and keeps nobody out', async (page) => {
+  it.each(PAGES)('%s fits the window and has no serious finding of axe', async (page) => {
     await go(page);
     await browser.until(
       `document.querySelector('nav [aria-current]')?.textContent.toLowerCase() === '${page}'`,

@@ -233,7 +233,7 @@ describe('the catalogue for operators', () => {
       expect(complaints).toEqual([]);
     });
 
-    it('leaves nothing when somebody signs out', async () => {
+    it('leaves nothing after the sign-out', async () => {
       await browser.evaluate(`document.getElementById('leave').click()`);
       await browser.until(`document.getElementById('enter') !== null`);
       const text = String(await browser.evaluate(`document.body.textContent`));

@@ -421,7 +421,7 @@ describe('the history for operators', () => {
       await browser.until(`document.querySelector('#view .error') === null`);
     });
 
-    it('nothing stays when somebody signs out', async () => {
+    it('nothing stays after the sign-out', async () => {
       await browser.evaluate(`document.getElementById('leave').click()`);
       await browser.until(`document.getElementById('enter') !== null`);
       expect(await textOf('app')).not.toContain('0x');

@@ -97,7 +97,7 @@ describe('a start', () => {
       /^API_KEYS_FILE: \/.*none\.json cannot be read \(ENOENT\)$/m,
     ],
     [
-      'a network of proxies that is none',
+      'a malformed network of proxies',
       () => ({ TRUST_PROXY: '10.0.0.0/99' }),
       /^ {2}- TRUST_PROXY: must be off, a count of proxies, or their addresses/m,
     ],

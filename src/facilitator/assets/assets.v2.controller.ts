@@ -35,7 +35,7 @@ export class AssetsV2Controller {
   })
   @Answers({
     200: jsonAnswer('The tokens.', 'Assets', EXAMPLE, RATE),
-    400: problem('A network that is none.', {
+    400: problem('Not the CAIP-2 name of an EVM chain.', {
       error: 'network must be a CAIP-2 name of an EVM chain.',
       code: 'invalid_query',
     }),

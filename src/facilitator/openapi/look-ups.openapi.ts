@@ -67,7 +67,7 @@ export const DescribesSettlements = (): MethodDecorator =>
       security: KEY_IF_IN_USE,
     }),
     Answers({
-      200: jsonAnswer('What was found.', 'FoundSettlement', undefined, RATE),
+      200: jsonAnswer('The entry.', 'FoundSettlement', undefined, RATE),
       400: jsonAnswer('Another query than those, or a value that is none.', 'Problem', {
         error: 'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
       }),

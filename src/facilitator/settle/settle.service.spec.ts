@@ -554,7 +554,7 @@ describe('SettleService', () => {
     expect(trouble).toEqual([]);
     store.goBack();
     await pass(10);
-    expect(trouble).toEqual(['a withdrawal said again']);
+    expect(trouble).toEqual(['restating a withdrawal']);
   });
 
   it('the ledger lost the claim of a 202: nobody else is answered with one, nor told success', async () => {

@@ -82,7 +82,7 @@ export class SettleService {
   async #settleNamed(context: NamedContext): Promise<SettleAnswer | undefined> {
     let lost: ClaimRef | undefined;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      // What is known decides what the verifier is asked.
+      // The verifier is asked only what the ledger does not know yet.
       const known = await this.#look(context);
       const result = await this.#round(context, known);
       if (result === 'again') continue;

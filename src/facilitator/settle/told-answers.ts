@@ -33,8 +33,8 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
     const troubled = (what: string) => (err: unknown) => {
       logger.warn({ what, err }, BESIDE_A_REQUEST);
     };
-    this.#sales = new RecentAnswers((sale) => store.restate(sale), troubled('a sale said again'));
-    const notWithdrawn = troubled('a withdrawal said again');
+    this.#sales = new RecentAnswers((sale) => store.restate(sale), troubled('restating a sale'));
+    const notWithdrawn = troubled('restating a withdrawal');
     this.#withdrawals = new RecentAnswers(async (told) => {
       const isNotSent = await store.restateWithdrawal(told);
       if (!isNotSent) notWithdrawn(new Error(`${told.ref.id} is sent after all`));
@@ -70,7 +70,7 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
       this.#sales.takenBack(ref.id);
       await this.owed.takeOrOwe(async () => {
         await this.store.takeBack(ref, authorizationId, requester);
-        // Behind a 202 nobody waits who would leave.
+        // After a 202 no requester waits, so none can leave.
         if (isHandedOut) await this.store.leave(ref, requester, 'closed', undefined);
       });
     };

@@ -51,7 +51,7 @@ export class SellersV2Controller {
     description: 'Amounts of two assets are never added: every group is of one asset.',
     answers: {
       200: jsonAnswer('The sums.', 'SettlementTotals', undefined, RATE),
-      400: problem('A parameter that is none, or too many groups.', {
+      400: problem('An unknown or malformed parameter, or too many groups.', {
         error: 'from must be before to.',
         code: 'invalid_query',
       }),
@@ -72,7 +72,7 @@ export class SellersV2Controller {
     description: 'Newest first. A file that could not be finished is broken off, never ended.',
     answers: {
       200: FILE,
-      400: problem('A parameter that is none.', {
+      400: problem('An unknown or malformed parameter.', {
         error: 'format must be one of csv, ndjson.',
         code: 'invalid_query',
       }),

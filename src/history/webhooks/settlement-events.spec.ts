@@ -32,7 +32,7 @@ describe('events of a settlement', () => {
     ['is unclaimed', finalized, unclaimed, ['unclaimed']],
     ['was unclaimed, and has its sale by now', finalized, claimedLate, []],
     [
-      'was unclaimed before it was first heard of',
+      'was unclaimed before the archive first knew it',
       undefined,
       claimedLate,
       ['included', 'finalized'],
@@ -73,8 +73,13 @@ describe('events of a settlement', () => {
       ['finalized'],
     ],
     ['is paid after it failed', expired, included, ['included']],
-    ['was delivered to nobody for too long', finalized, unclaimed, ['unclaimed']],
-    ['was so when it is first heard of', sent, unclaimed, ['included', 'finalized', 'unclaimed']],
+    ['was not delivered for too long', finalized, unclaimed, ['unclaimed']],
+    [
+      'was not delivered when the archive first knew it',
+      sent,
+      unclaimed,
+      ['included', 'finalized', 'unclaimed'],
+    ],
     ['was so before', unclaimed, unclaimed, []],
   ])('when it %s', (_, before, after, events) => {
     expect(eventsBetween(before, after)).toEqual(events.map((name) => `settlement.${name}`));

@@ -52,7 +52,7 @@ function isFinal({ state, is_paid }: Standing): boolean {
   return is_paid && state !== 'included';
 }
 
-/** The time stays when a sale is made after all: the archive may hear of both at once. */
+/** The time stays when a sale is made after all: the archive may read both at once. */
 function isUnclaimed({ sale, unclaimed_at }: Standing): boolean {
   return unclaimed_at !== null && sale === 'open';
 }

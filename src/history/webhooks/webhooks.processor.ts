@@ -68,7 +68,7 @@ export class WebhooksProcessor
     @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
   ) {
     super();
-    // BullMQ prints what nobody listens to, past the log and what it leaves out.
+    // BullMQ prints an event without a listener itself, past the log and its filters.
     queue.on('error', (error) => {
       this.onError(error);
     });

@@ -186,11 +186,11 @@ const WRONG = problem('A parameter is wrong, or unknown, or a cursor of another 
   error: 'from must be given without payTo or payer.',
   code: 'invalid_query',
 });
-const UNKNOWN = problem('There is none of this id.', {
+const UNKNOWN = problem('The history has no entry with this id.', {
   error: 'The history has no such entry.',
   code: 'not_found',
 });
-const found = (schema: string): JsonObject => jsonAnswer('What was found.', schema);
+const found = (schema: string): JsonObject => jsonAnswer('The entry.', schema);
 
 const ofHistory = describedWith({ 400: WRONG, 501: NO_HISTORY, 503: AWAY });
 const ofRedis = describedWith({ 503: NO_REDIS });

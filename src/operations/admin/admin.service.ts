@@ -102,7 +102,7 @@ interface NetworkView {
   /** Of a block explorer: `<explorer>/address/…`, `<explorer>/tx/…`. */
   readonly explorer?: string;
   readonly queue: QueueView;
-  /** What is paid and was delivered to nobody. */
+  /** Settlements that are paid and not delivered. */
   readonly unclaimed: Omit<UnclaimedHealth, 'network'>;
   readonly headAgeMs: number | null;
   readonly endpoints: { readonly reachable: number; readonly all: number };

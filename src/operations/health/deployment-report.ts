@@ -59,7 +59,7 @@ export class DeploymentReport {
     return statuses.map((status) => queueHealth(status, lanes));
   }
   /**
-   * What is paid and was delivered to nobody, as it was some seconds ago at most.
+   * Settlements that are paid and not delivered, as of a few seconds ago.
    *
    * @throws RedisUnavailableError
    */

@@ -17,7 +17,7 @@ interface Subject {
   readonly code: string | undefined;
 }
 
-/** What was told last of a subject, and since when something else holds. */
+/** The last logged state of a subject, and since when it has another one. */
 interface Told {
   code: string | undefined;
   changedAt: number | undefined;

@@ -6,7 +6,7 @@ export interface UnclaimedHealth {
   readonly network: string;
   /** The 5000 newest are counted. */
   readonly count: number;
-  /** Milliseconds since the oldest of them has been so; 0 where there is none. */
+  /** Age of the oldest one, in milliseconds; 0 without any. */
   readonly oldestMs: number;
   /** By asset, in atomic units. */
   readonly sums: readonly {

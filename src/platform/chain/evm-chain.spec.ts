@@ -460,7 +460,7 @@ describe('the balance of a lane, asked of all endpoints', () => {
     expect(await chain.balanceByAll(ACCOUNT)).toBe(expected);
   });
 
-  it('is unknown where nobody answers', async () => {
+  it('is unknown without an answer', async () => {
     const { chain, nodes } = await aChain(new FakeChain(5), 2);
     for (const node of nodes) node.lie = () => SILENT;
     await expect(chain.balanceByAll(ACCOUNT)).rejects.toThrow(ChainUnavailableError);

@@ -106,7 +106,7 @@ describe('AppConfig', () => {
     expect(hub.quotaBytes).toBe(2 ** 30);
   });
 
-  it('takes proxies by their count or their networks, and no network that is none', () => {
+  it('takes proxies by their count or their networks, and no malformed network', () => {
     for (const proxies of ['off', '2', '10.0.0.1', '10.0.0.0/8, fc00::/7']) {
       expect(configOf({ TRUST_PROXY: proxies }).trustProxy).toBe(proxies);
     }

@@ -107,7 +107,7 @@ export function settlementQueueFor(chainId: number): Type<SettlementQueue> {
       logger: PinoLogger,
     ) {
       super(queue, queueLog(logger, chainId), observer);
-      // BullMQ prints what nobody listens to, past the log and what it leaves out.
+      // BullMQ prints an event without a listener itself, past the log and its filters.
       queue.on('error', (error) => {
         this.failed(error);
       });

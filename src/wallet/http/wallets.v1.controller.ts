@@ -97,7 +97,8 @@ export class WalletsV1Controller {
   @Post('fund')
   @HttpCode(200)
   @DescribesWithToken('walletFund', 'How money is put into the wallet.', {
-    description: 'Its address, and a request of EIP-681 with its QR code. Asks nobody.',
+    description:
+      'Its address, and a request of EIP-681 with its QR code. No other system is asked.',
     body: ['WalletFundQuestion', { token: 'native', network: 'eip155:56', amount: '0.01' }],
     answer: jsonAnswer('`qr` is a picture of `qrText`.', 'WalletFund'),
   })

@@ -18,7 +18,7 @@ import { WEBHOOK_STATUSES, type WebhookStatus } from '../operator-archive.js';
 const optional = true;
 const PAGE = 50;
 
-/** A number of PostgreSQL: one that no column can hold is none. */
+/** A number of PostgreSQL; one that no column can hold is refused. */
 export const RUN_ID = /^[1-9][0-9]{0,17}$/;
 export const WEBHOOK_ID = /^we_[A-Za-z0-9_-]{1,64}$/;
 

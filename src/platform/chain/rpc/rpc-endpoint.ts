@@ -250,7 +250,7 @@ export class RpcEndpoint implements RpcCaller {
 
 /** Calls that wait for a request, and how many requests with them may be under way. */
 interface Line {
-  /** What is not under way by then is not sent: its sender has long gone on. */
+  /** A call that is not under way by then is not sent: its sender no longer waits. */
   readonly queue: (QueuedCall & { readonly waitsUntil?: number })[];
   flights: number;
   readonly most: number;

@@ -31,7 +31,7 @@ export type Settlement = LiveSettlement | EndedSettlement | PastSettlement;
 export interface UnclaimedSettlements {
   readonly chainId: number;
   readonly count: number;
-  /** Milliseconds since the longest of them has been so; 0 where there is none. */
+  /** Age of the oldest one, in milliseconds; 0 without any. */
   readonly oldestMs: number;
   readonly sums: readonly UnclaimedSum[];
 }
