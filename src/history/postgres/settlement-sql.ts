@@ -23,7 +23,7 @@ export function conditionsOf({ from, to, state, sale, asset, chainId }: Narrowin
     ...(to === undefined ? [] : [sql`claimed_at < ${new Date(to)}`]),
     ...(state === undefined ? [] : [sql`state = ${state}`]),
     ...(sale === 'sold' ? [sql`sale = 'sold'`] : []),
-    ...(sale === 'unclaimed' ? [sql`is_paid and sale = 'open'`] : []),
+    ...(sale === 'unclaimed' ? [sql`is_paid and sale = 'open' and unclaimed_at is not null`] : []),
     ...(asset === undefined ? [] : [sql`asset = ${bytesOf(asset)}`]),
     ...(chainId === undefined ? [] : [sql`chain_id = ${chainId}`]),
   ];

@@ -31,6 +31,7 @@ describe('events of a settlement', () => {
     ['is sent', queued, sent, []],
     ['is unclaimed', finalized, unclaimed, ['unclaimed']],
     ['was unclaimed, and has its sale by now', finalized, claimedLate, []],
+    ['was unclaimed, sold, and is open again', claimedLate, unclaimed, []],
     [
       'was unclaimed before the archive first knew it',
       undefined,
