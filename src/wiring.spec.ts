@@ -87,7 +87,7 @@ describe('the wiring of a process', () => {
       );
     expect(steps).toEqual(
       expect.arrayContaining([
-        'announce: log of troubles',
+        'background: log of troubles',
         'announce: readiness',
         'archive: audit',
         'archive: history',

@@ -168,6 +168,8 @@ export class WebhooksProcessor
     const { endpointId } = data;
     // Nothing that we wrote: it leaves the queue.
     if (typeof endpointId !== 'string') return;
+    // A paused worker may take one more job. The sweep of another process makes it again.
+    if (this.#stopping !== undefined) return;
     try {
       const inMs = await this.deliverer.round(endpointId);
       if (inMs === undefined || inMs > DELAY_MAX_MS) return;

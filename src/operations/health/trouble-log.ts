@@ -52,7 +52,7 @@ export class TroubleLog implements OnModuleInit {
     this.#rounds.start();
   }
 
-  @AtShutdown('announce', 'log of troubles')
+  @AtShutdown('background', 'log of troubles')
   stop(): Promise<void> {
     return this.#rounds.stop();
   }
