@@ -46,6 +46,7 @@ describe('what a seller sees of the history', () => {
       ROLES: 'api,worker,history',
       DATABASE_URL: postgres.url,
       API_KEYS_FILE: file,
+      PUBLIC_STATS: 'true',
       RECEIPT_KEY,
     });
     api = new ApiDescription((await get(`${service.url}/openapi.json`)).body);

@@ -1,4 +1,5 @@
-import { Controller, Get, Header, UseFilters } from '@nestjs/common';
+import { Controller, Get, Res, UseFilters } from '@nestjs/common';
+import type { Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { PublicStats, type Stats } from './public-stats.js';
@@ -12,9 +13,11 @@ export class StatsController {
   constructor(private readonly stats: PublicStats) {}
 
   @Get()
-  @Header('Cache-Control', 'public, max-age=60')
   @DescribesStats()
-  current(): Promise<Stats> {
-    return this.stats.current();
+  async current(@Res({ passthrough: true }) response: Response): Promise<Stats> {
+    const stats = await this.stats.current();
+    // After the read: an error must not be kept by a proxy.
+    response.setHeader('Cache-Control', 'public, max-age=60');
+    return stats;
   }
 }

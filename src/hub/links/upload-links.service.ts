@@ -1,6 +1,7 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { zeroAddress } from 'viem';
+import { isOpenFor } from '../../platform/config/access-settings.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RecoverHubSigner } from '../auth/hub-access.service.js';
 import type { RecoverSigner } from '../auth/hub-signature.js';
@@ -46,8 +47,7 @@ export class UploadLinks {
   async open(text: string): Promise<UploadLink> {
     const link = this.#signed(text);
     // Where keys are asked for, anybody could else be let in by a link of an owner just made.
-    const { apiKeysFile, openScopes } = this.config.access;
-    if (apiKeysFile !== undefined && !openScopes.has('hub')) {
+    if (!isOpenFor('hub', this.config.access)) {
       const { bytes } = await this.listing.usageOf(link.owner);
       if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
     }

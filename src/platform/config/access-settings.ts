@@ -50,6 +50,11 @@ export function isOpen({ apiKeysFile, rateLimits }: AccessConfig): boolean {
   return apiKeysFile === undefined && Object.values(rateLimits).every((limit) => limit === 0);
 }
 
+/** Whether it needs no key. */
+export function isOpenFor(scope: Scope, { apiKeysFile, openScopes }: AccessConfig): boolean {
+  return apiKeysFile === undefined || openScopes.has(scope);
+}
+
 /** Without keys everything is open already. */
 export function accessProblems(given: GivenSettings): string[] {
   return given['OPEN_SCOPES'] !== undefined && given['API_KEYS_FILE'] === undefined

@@ -6,6 +6,7 @@ import {
   accessConfig,
   accessProblems,
   accessSettings,
+  isOpenFor,
 } from './access-settings.js';
 import { ADMISSION_SETTINGS, type AdmissionLists, admissionListsOf } from './admission-settings.js';
 import { DOCTOR_SETTINGS, type DoctorConfig, doctorConfigOf } from './doctor-settings.js';
@@ -258,7 +259,6 @@ export class AppConfig {
     this.port = settings.PORT;
     this.host = settings.HOST;
     this.history = historyConfigOf(settings);
-    this.hasPublicStats = settings.PUBLIC_STATS === 'true';
     this.roles = new Set(
       settings.ROLES.filter((role) => role !== 'history' || this.history !== undefined),
     );
@@ -286,6 +286,10 @@ export class AppConfig {
     this.wallet = wallet;
     this.logLevel = settings.LOG_LEVEL;
     this.access = accessConfig(settings);
+    this.hasPublicStats =
+      settings.PUBLIC_STATS === undefined
+        ? isOpenFor('settle', this.access) && this.admission.payeesAllow === undefined
+        : settings.PUBLIC_STATS === 'true';
     this.doctor = doctorConfigOf(settings);
     this.hub = hubConfigOf(settings);
     this.receipts = receiptConfigOf(settings);

@@ -30,8 +30,8 @@ export const HISTORY_SETTINGS = {
   HOT_MINUTES: integerSetting(1, 1440).default(60),
   ...WEBHOOK_SETTINGS,
   ...CATALOGUE_SETTINGS,
-  /** Whether totals of payments are public. */
-  PUBLIC_STATS: flagSetting.default('true'),
+  /** Whether totals of payments are public; by default where everybody may pay here. */
+  PUBLIC_STATS: flagSetting.optional(),
   /** When the books of the last day are held against the chain, by UTC. */
   RECONCILE_AT: z
     .string()

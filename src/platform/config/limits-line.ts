@@ -15,10 +15,17 @@ export function limitsLine({ networks, queueMax, access, admission }: AppConfig)
     ...ofNetworks.flat(),
     `settles a second of a caller: ${settle === 0 ? 'unlimited' : settle}`,
     `settlements that wait on a chain: ${queueMax}`,
-    `callers: ${access.apiKeysFile === undefined ? 'everybody' : 'API keys'}`,
+    `callers: ${callersOf(access)}`,
     `assets: ${admission.assetsAllow === undefined ? 'all' : admission.assetsAllow.size}`,
     `payees: ${admission.payeesAllow === undefined ? 'all' : admission.payeesAllow.size}`,
   ].join('; ')}`;
+}
+
+function callersOf({ apiKeysFile, openScopes }: AppConfig['access']): string {
+  if (apiKeysFile === undefined) return 'everybody';
+  return openScopes.size === 0
+    ? 'API keys'
+    : `API keys; without one: ${[...openScopes].join(', ')}`;
 }
 
 function coins(wei: bigint | undefined): string {
