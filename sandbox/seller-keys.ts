@@ -63,10 +63,15 @@ export async function printWebhooks(
       if (text.length < BODY_MAX_CHARACTERS) text += part.toString();
     });
     request.on('end', () => {
-      const { type, data } = JSON.parse(text) as Event;
-      const id = data.settlementId ?? '';
-      if (data.challenge === undefined) console.log(`  webhook  ${type}  ${id}`);
-      response.end(data.challenge ?? '');
+      try {
+        const { type, data } = JSON.parse(text) as Event;
+        const id = data.settlementId ?? '';
+        if (data.challenge === undefined) console.log(`  webhook  ${type}  ${id}`);
+        response.end(data.challenge ?? '');
+      } catch {
+        response.statusCode = 400;
+        response.end('This takes webhooks.\n');
+      }
     });
   };
   const server = await listen(print, port);

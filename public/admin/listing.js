@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 /** Without a payee or payer the history wants a time. */
 const USUAL_DAYS = 30;
 
-const FILTERS = ['payTo', 'payer', 'state', 'network', 'from', 'to'];
+const FILTERS = ['payTo', 'payer', 'state', 'sale', 'network', 'from', 'to'];
 
 const isAddress = (text) => /^0x[0-9a-f]{40}$/i.test(text);
 const claimedAt = ({ times }) => times?.claimed ?? '';
@@ -72,8 +72,7 @@ export function historyPage(ask, asked, cursor, now = Date.now()) {
  */
 export async function firstPage(ask, asked, hasHistory) {
   const isSearch = asked.search !== undefined;
-  // Paid and not delivered is what the ledger keeps an index of.
-  const asksHistory = hasHistory && !isSearch && asked.sale === undefined;
+  const asksHistory = hasHistory && !isSearch;
   const [hot, history] = await Promise.all([
     ask(`settlements?${hotQuery(asked)}`),
     asksHistory ? historyPage(ask, asked).catch((problem) => ({ problem })) : { settlements: [] },

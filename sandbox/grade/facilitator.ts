@@ -7,7 +7,6 @@ import {
   sendSettleAnswer,
   wantsAsync,
 } from '../../src/facilitator/settle-response.js';
-import { MemorySimulationStore } from '../../test/twins/facilitator/simulation/memory-simulation-store.js';
 import {
   simulatedIdOfHash,
   type SimulatedOutcome,
@@ -24,6 +23,7 @@ import {
 } from '../../src/protocol/payment/network.js';
 import { parsePayment, readEnvelope } from '../../src/protocol/payment/parse-payment.js';
 import type { Reason } from '../../src/protocol/reasons.js';
+import { MemorySimulationStore } from '../../test/twins/facilitator/simulation/memory-simulation-store.js';
 
 /** What the facilitator does with the payments of one payer. */
 export interface Role {

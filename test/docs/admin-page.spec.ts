@@ -278,6 +278,7 @@ describe('the list of settlements', () => {
       `settlements?search=${payer}`,
       `history/settlements?payer=${payer}`,
       'settlements?sale=unclaimed',
+      'history/settlements?sale=unclaimed&from=DAY',
       'settlements?search=an+id',
     ]);
   });

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
@@ -75,7 +75,7 @@ export function messagesOf(name: string, source: string): Message[] {
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       const called = calledName(node.expression);
       const kind = LEVELS.has(called) ? `log ${called}` : ERRORS.test(called) ? 'error' : undefined;
-      if (kind !== undefined) (node.arguments ?? []).forEach((argument) => note(kind, argument));
+      if (kind !== undefined) for (const argument of node.arguments ?? []) note(kind, argument);
     } else if (ts.isPropertyAssignment(node) && PROPERTIES.has(node.name.getText(file))) {
       note('text', node.initializer);
     } else if (ts.isReturnStatement(node) && node.expression !== undefined) {
