@@ -126,7 +126,7 @@ describe('settlements that have left Redis', () => {
   it('leave nothing in Redis but key and identifier, and are looked up as before', async () => {
     // What every ledger has once something was settled, whatever has left.
     await settleAndLeave();
-    const [there, bounded] = [new Set(await redis.keys('*')), /^bull:|:g:|^x402:q:/];
+    const [there, bounded] = [new Set(await redis.keys('*')), /^bull:|:g:|^x402:q:|:settles:\d+$/];
     const body = await aBody();
     body.paymentPayload['extensions'] = {
       'payment-identifier': { info: { required: true, id: LABEL } },
