@@ -92,7 +92,7 @@ function GasTile({ network, perDay, coin }) {
   const { balance, spent, daysLeft } = gas;
   const isFew = daysLeft !== undefined && daysLeft < DAYS_FEW;
   const left =
-    daysLeft === undefined ? 'no use to tell days from' : `lasts about ${daysText(daysLeft)}`;
+    daysLeft === undefined ? 'no payments yet: days unknown' : `lasts about ${daysText(daysLeft)}`;
   return html`<${Tile}
     name=${`Gas, ${network.network}`}
     value=${spent === undefined ? `${coins(balance)} ${coin}` : `≈ ${coins(spent)} ${coin} a day`}

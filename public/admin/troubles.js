@@ -31,8 +31,7 @@ function ofLane(network, lane) {
   } else if (isSettling(lane) && lane.settlementsLeft < LOW_SETTLEMENTS) {
     found.push(`${name} has gas for ${number(lane.settlementsLeft)} more settlements.`);
   }
-  if (lane.isShort === true)
-    found.push(`${name} has something to send that costs more than it has.`);
+  if (lane.isShort === true) found.push(`${name} has too little gas for its next transaction.`);
   if (lane.inFlight > 0 && lane.oldestInFlightMs > LATE_MS) {
     const since = duration(lane.oldestInFlightMs);
     const transaction = lane.attempts?.[0]?.transactions.at(-1);

@@ -71,7 +71,7 @@ export const DescribesCheck = (): MethodDecorator =>
       security: KEY_IF_IN_USE,
     }),
     Answers({
-      200: jsonAnswer('The entry.', 'DoctorReport', EXAMPLE, RATE),
+      200: jsonAnswer('The report.', 'DoctorReport', EXAMPLE, RATE),
       400: jsonAnswer('No URL, or a method or body that is none.', 'Problem', {
         error: 'body must be absent with GET and HEAD.',
         code: 'invalid_request',

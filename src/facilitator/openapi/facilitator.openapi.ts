@@ -226,7 +226,10 @@ function pathsOf({
           404: jsonAnswer(
             'Not known.',
             'SettleAnswer',
-            examples.settleRefusal('invalid_payload', 'No settlement is known by this.'),
+            examples.settleRefusal(
+              'invalid_payload',
+              'No settlement has this id, transaction or authorization.',
+            ),
           ),
           ...refusals('SettleAnswer', examples.settleRefusal, [429]),
         },

@@ -14,7 +14,10 @@ import { REASONS } from '../../protocol/reasons.js';
 import { WAIT_SECONDS_MAX } from '../status/settlement-waits.js';
 import * as examples from './examples.js';
 
-const NOT_KNOWN = { error: 'No settlement is known by this.', code: 'not_found' };
+const NOT_KNOWN = {
+  error: 'No settlement has this id, transaction or authorization.',
+  code: 'not_found',
+};
 const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
   error: 'This cannot be looked up right now. Try again.',
 });
@@ -67,7 +70,7 @@ export const DescribesSettlements = (): MethodDecorator =>
       security: KEY_IF_IN_USE,
     }),
     Answers({
-      200: jsonAnswer('The entry.', 'FoundSettlement', undefined, RATE),
+      200: jsonAnswer('The settlement, or the page of a list.', 'FoundSettlement', undefined, RATE),
       400: jsonAnswer('Another query than those, or a value that is none.', 'Problem', {
         error: 'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
       }),

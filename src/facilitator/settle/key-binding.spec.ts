@@ -128,11 +128,11 @@ describe('an idempotency key', () => {
   ])('that is bound to %s', (_, binding, isOfThis) => {
     const { key } = aKey();
     const read = { ...OTHER, ...binding };
-    expect([key.isOfThis(read), key.isOfAnother(read)]).toEqual([isOfThis, !isOfThis]);
+    expect(key.isOfAnother(read)).toBe(!isOfThis);
   });
 
   it('that is bound to nothing is of no payment', () => {
     const { key } = aKey();
-    expect([key.isOfThis(undefined), key.isOfAnother(undefined)]).toEqual([false, false]);
+    expect(key.isOfAnother(undefined)).toBe(false);
   });
 });

@@ -40,10 +40,6 @@ export class KeyBinding {
     return binding !== undefined && !isOfPayment(binding, this.payment.chainId, this.payment);
   }
 
-  isOfThis(binding: Binding | undefined): boolean {
-    return binding !== undefined && !this.isOfAnother(binding);
-  }
-
   /**
    * Binds the key to the payment, freshly enough for a claim. A key whose payment came to nothing is taken
    * over after a while: neither the ledger nor the archive has a claim of it. The ledger alone cannot say so,

@@ -6,16 +6,16 @@ import {
   type JsonObject,
   OPEN,
   type OpenApiPart,
+  RATE,
   schemaRef,
+  TOO_MANY,
 } from '../../platform/http/openapi.js';
 import {
   ATOMIC_UNITS_SCHEMA,
   objectSchema,
   TEXT_SCHEMA,
 } from '../../protocol/payment/wire-schemas.js';
-import { REASONS } from '../../protocol/reasons.js';
 
-const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 const DAY = { payments: '2', amount: '20000', tokens: '0.02', payers: '1', payees: '1' };
 const ALL = { payments: '12', amount: '150000', tokens: '0.15', payers: '4', payees: '3' };
 const EXAMPLE = {
@@ -47,18 +47,13 @@ export const DescribesStats = (): MethodDecorator =>
     }),
     Answers({
       200: jsonAnswer('The totals.', 'Stats', EXAMPLE, RATE),
-      429: jsonAnswer(
-        'Too many requests.',
-        'Problem',
-        { error: REASONS.rate_limited.meaning, reason: 'rate_limited' },
-        ['Retry-After', ...RATE],
-      ),
+      429: TOO_MANY,
       501: jsonAnswer('Nothing can be said: there is no history.', 'Problem', {
-        error: 'This deployment keeps no history of settlements.',
+        error: 'The history is off: `DATABASE_URL` is not set.',
         code: 'history_off',
       }),
-      503: jsonAnswer('The history cannot be asked now.', 'Problem', {
-        error: 'The history cannot be asked now; ask again.',
+      503: jsonAnswer('The history database is unavailable.', 'Problem', {
+        error: 'The history database is unavailable. Try again.',
         code: 'history_unavailable',
       }),
     }),

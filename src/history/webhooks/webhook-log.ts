@@ -12,7 +12,7 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
     disabled: ({ id, owner }, reason) => {
       logger.warn(
         { event: 'webhook.disabled', webhook: id, owner, reason },
-        'a webhook was disabled after repeated failures',
+        'a webhook was disabled',
       );
     },
     troubled: (error) => {

@@ -99,7 +99,7 @@ const described = describedWith({ 501: NO_CATALOGUE, 503: AWAY });
 
 const read = (operationId: string, summary: string, answer: string): MethodDecorator =>
   described(operationId, summary, {
-    200: jsonAnswer('The entry.', answer),
+    200: jsonAnswer('The answer.', answer),
     400: WRONG_QUERY,
   });
 

@@ -190,7 +190,7 @@ const UNKNOWN = problem('The history has no entry with this id.', {
   error: 'The history has no such entry.',
   code: 'not_found',
 });
-const found = (schema: string): JsonObject => jsonAnswer('The entry.', schema);
+const found = (schema: string): JsonObject => jsonAnswer('The answer.', schema);
 
 const ofHistory = describedWith({ 400: WRONG, 501: NO_HISTORY, 503: AWAY });
 const ofRedis = describedWith({ 503: NO_REDIS });

@@ -45,8 +45,9 @@ export class HealthService {
 
   /** Those that modules list. */
   get #features(): readonly FeatureHealth[] {
-    const providers = this.discovery.getProviders().map(({ instance }): unknown => instance);
-    this.#found ??= [...new Set(providers)].filter((one) => one instanceof FeatureHealth);
+    this.#found ??= [
+      ...new Set(this.discovery.getProviders().map(({ instance }): unknown => instance)),
+    ].filter((one) => one instanceof FeatureHealth);
     return this.#found;
   }
 

@@ -135,7 +135,7 @@ function describe(error: unknown): Omit<Problem, 'reason'> {
   }
   return {
     status: 500,
-    message: 'Internal error. Give the X-Request-Id of this answer to the operator.',
+    message: INTERNAL_ERROR,
   };
 }
 
@@ -145,13 +145,15 @@ function messageOf(error: HttpException, status: number): string {
   return saysMore ? error.message : (FIXED_MESSAGES[status] ?? error.message);
 }
 
+const INTERNAL_ERROR = 'Internal error. Give the X-Request-Id of this answer to the operator.';
+
 const FIXED_MESSAGES: Readonly<Record<number, string>> = {
   401: REASONS.unauthorized.meaning,
   403: REASONS.forbidden.meaning,
   413: 'The body is too large.',
   415: 'The content encoding is not supported.',
   429: REASONS.rate_limited.meaning,
-  500: 'Internal error. Give the X-Request-Id of this answer to the operator.',
+  500: INTERNAL_ERROR,
 };
 
 const CODE_OF_STATUS: Readonly<Record<number, string>> = {

@@ -5,7 +5,7 @@ interface Feature {
   readonly paths: RegExp;
   readonly isOn: (config: AppConfig) => boolean;
   readonly name: string;
-  /** What turns it on; said at the operators' port alone. */
+  /** What turns it on. */
   readonly needs: string;
   /** The public port does not say that there is such a thing. */
   readonly isOpsOnly?: boolean;
@@ -58,7 +58,5 @@ export function featureOff(url: string, isOps: boolean, config: AppConfig): stri
     ({ paths, isOn, isOpsOnly }) =>
       paths.test(path) && (isOps || isOpsOnly !== true) && !isOn(config),
   );
-  if (feature === undefined) return undefined;
-  const needs = isOps ? ` It needs ${feature.needs}.` : '';
-  return `${feature.name} is not served by this process.${needs}`;
+  return feature && `${feature.name} is not served by this process. It needs ${feature.needs}.`;
 }

@@ -31,7 +31,7 @@ export function portProblem(error: unknown, port: number, host: string): string 
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `${host}:${port} is in use by another program`;
   if (code === 'EACCES') {
-    return `${host}:${port} may not be used by this user: ports below 1024 need a right of their own`;
+    return `${host}:${port} may not be used by this user: ports below 1024 need root or CAP_NET_BIND_SERVICE`;
   }
   return code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
     ? `${host} is not an address of this machine`

@@ -2,7 +2,7 @@ import { Injectable, NotFoundException, type PipeTransform } from '@nestjs/commo
 import { isSettlementId } from '../../protocol/payment/wire-values.js';
 
 /** Said of an id, a hash or an authorization that belongs to no settlement. */
-export const NO_SUCH_SETTLEMENT = 'No settlement is known by this.';
+export const NO_SUCH_SETTLEMENT = 'No settlement has this id, transaction or authorization.';
 
 /** A path parameter that names a settlement: there is nothing at what no settlement is called. */
 @Injectable()

@@ -52,7 +52,7 @@ export async function answer(
       error instanceof FacilitatorError
         ? refusalOf(error, publicUrl)
         : {
-            error: 'Internal error. Give the X-Request-Id of this answer to the operator.',
+            error: 'Internal error of the wallet. Try again.',
             code: 'internal',
           };
     return { isError: true, content: text({ refusal }), structuredContent: { refusal } };

@@ -76,7 +76,7 @@ async function told<T>(refusing: Refusing, work: () => Promise<T>): Promise<T> {
       refusing.onFailure(error);
       throw new ProtocolError(
         ProtocolErrorCode.InternalError,
-        'Internal error. Give the X-Request-Id of this answer to the operator.',
+        'Internal error of the wallet. Try again.',
       );
     }
     const { error: why } = refusalOf(error, refusing.publicUrl);

@@ -111,7 +111,7 @@ export function isOf(row: SettlementRow, asked: Narrowing): boolean {
     at < to &&
     (state === undefined || row.state === state) &&
     (sale !== 'sold' || row.sale === 'sold') &&
-    (sale !== 'unclaimed' || (row.is_paid && row.sale === 'open')) &&
+    (sale !== 'unclaimed' || (row.is_paid && row.sale === 'open' && row.unclaimed_at !== null)) &&
     (asset === undefined || row.asset?.toString('hex') === asset.slice(2)) &&
     (chainId === undefined || row.chain_id === chainId)
   );
