@@ -213,7 +213,7 @@ describe('the health of the books', () => {
   const counting = (counts: Readonly<Record<string, number>>) =>
     aNewest(now - 5000, { counts: new Map(Object.entries(counts)) });
 
-  it('names what is wrong with them, and stops nothing', async () => {
+  it('names what is wrong with them, and stops nothing', () => {
     const lastRun = new Date(now).toISOString();
     expect(report(counting({ lane_funded: 1 }))).toEqual({
       isUp: true,
