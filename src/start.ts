@@ -39,12 +39,13 @@ export async function start(shutdown: ShutdownSignal): Promise<void> {
   }
 }
 
-/** @throws StartError when the port cannot be had. */
+/** @throws StartError when the port cannot be had. What the parts do at their start may fail here, too. */
 async function listen(app: NestExpressApplication, { port, host }: AppConfig): Promise<void> {
   try {
     await app.listen(port, host);
   } catch (error) {
-    throw new StartError(`PORT: ${portProblem(error, port, host)}`);
+    const problem = portProblem(error, port, host);
+    throw problem === undefined ? error : new StartError(`PORT: ${problem}`);
   }
 }
 

@@ -295,7 +295,7 @@ describe('a hub that gives freed space back', () => {
     await redis.hset(rows, name, row);
     living.set(name, text);
     await eventually('it says so', () =>
-      Promise.resolve(hub.service.log().includes('can still be found, and are kept')),
+      Promise.resolve(hub.service.log().includes('are still referenced; they are kept')),
     );
     await expectLiving();
     await redis.hdel(rows, name);

@@ -47,7 +47,8 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error) => {
-        reject(new StartError(`OPS_PORT: ${portProblem(error, ops.port, ops.host)}`));
+        const problem = portProblem(error, ops.port, ops.host);
+        reject(problem === undefined ? error : new StartError(`OPS_PORT: ${problem}`));
       });
       server.listen(ops.port, ops.host, resolve);
     });

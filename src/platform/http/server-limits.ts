@@ -26,14 +26,14 @@ export function limitServer(server: Server): void {
   limitUnread(server);
 }
 
-/** Why a server cannot listen, in words for the operator. */
-export function portProblem(error: unknown, port: number, host: string): string {
-  const { code, message } = error as NodeJS.ErrnoException;
+/** Why a server cannot listen, in words for the operator; `undefined` where something else failed. */
+export function portProblem(error: unknown, port: number, host: string): string | undefined {
+  const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `${host}:${port} is in use by another program`;
   if (code === 'EACCES') {
     return `${host}:${port} may not be used by this user: ports below 1024 need root or CAP_NET_BIND_SERVICE`;
   }
   return code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
     ? `${host} is not an address of this machine`
-    : message;
+    : undefined;
 }
