@@ -205,7 +205,8 @@ export class ConsoleServer {
     const answer = (path: string, body: (query: Json, id: string) => unknown): void => {
       app.get(`/admin/api/${path}`, ({ query, params }, response) => {
         const found = body(query, (params as Readonly<Record<string, string>>)['id'] ?? '');
-        if (found === undefined) response.status(404).json({ error: 'There is nothing here.' });
+        if (found === undefined)
+          response.status(404).json({ error: 'The history has no such entry.', code: 'not_found' });
         else response.json(found);
       });
     };
@@ -214,8 +215,8 @@ export class ConsoleServer {
       settlements:
         sale === 'unclaimed' ? state.unclaimed : [...state.unclaimed, ...state.settlements],
     }));
-    answer('history/settlements', ({ state: name }) => ({
-      settlements: [...state.unclaimed, ...state.settlements].filter(
+    answer('history/settlements', ({ state: name, sale }) => ({
+      settlements: [...state.unclaimed, ...(sale === 'unclaimed' ? [] : state.settlements)].filter(
         (one) => name === undefined || one['state'] === name,
       ),
     }));
