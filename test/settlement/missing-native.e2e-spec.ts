@@ -42,6 +42,6 @@ describe('a service whose native module does not load', () => {
   });
 
   it('says so once', () => {
-    expect(service.log().match(/native secp256k1 is missing/g)).toHaveLength(1);
+    expect(service.log().match(/the native secp256k1 package is not installed/g)).toHaveLength(1);
   });
 });
