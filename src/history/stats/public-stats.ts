@@ -1,5 +1,6 @@
 import { type Address, formatUnits, getAddress } from 'viem';
 import type { Clock } from '../../platform/concurrency/clock.js';
+import { Shared } from '../../platform/concurrency/shared.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { AssetSums, PaymentSum } from '../postgres/payment-sums.js';
 import { fromArchive, historyOff } from '../sellers/history-problems.js';
@@ -53,20 +54,19 @@ export interface StatsSources {
 
 /** Totals of the payments of this deployment, without names. Kept for a minute, and read once at a time. */
 export class PublicStats {
-  #known: { readonly stats: Stats; readonly until: number } | undefined;
-  #reading: Promise<Stats> | undefined;
+  readonly #stats: Shared<Stats>;
 
-  constructor(private readonly sources: StatsSources) {}
+  constructor(private readonly sources: StatsSources) {
+    this.#stats = new Shared(
+      () => this.#read(),
+      KEPT_MS,
+      () => sources.clock.now(),
+    );
+  }
 
   /** @throws CodedError without a history, and where it cannot be asked. */
-  async current(): Promise<Stats> {
-    if (this.#known !== undefined && this.sources.clock.now() < this.#known.until) {
-      return this.#known.stats;
-    }
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
+  current(): Promise<Stats> {
+    return this.#stats.get();
   }
 
   async #read(): Promise<Stats> {
@@ -76,9 +76,7 @@ export class PublicStats {
     const hour = now - (now % HOUR_MS);
     const moments = WINDOWS.map(([, hours]) => hour - hours * HOUR_MS);
     const sums = await fromArchive(read(moments, ASSETS_MOST));
-    const stats = { asOf: new Date(now).toISOString(), networks: byNetwork(sums, tokens()) };
-    this.#known = { stats, until: now + KEPT_MS };
-    return stats;
+    return { asOf: new Date(now).toISOString(), networks: byNetwork(sums, tokens()) };
   }
 }
 
