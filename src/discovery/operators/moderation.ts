@@ -7,6 +7,7 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { UNREADABLE } from '../asking/discovery.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
+import { MEANINGS } from '../codes.js';
 import { denialNameOf, nameOf, readHost, REASON_MAX } from './denial-name.js';
 import { DenialsQueryDto, EntriesQueryDto, VerdictDto } from './dto/moderation.dto.js';
 import { type Denial, type ModeratedEntry, ModerationStore } from './moderation-store.js';
@@ -83,11 +84,7 @@ export class Moderation {
   /** @throws CodedError `catalogue_off` */
   #store(): ModerationStore {
     if (this.store !== undefined) return this.store;
-    throw new CodedError(
-      501,
-      'catalogue_off',
-      'The catalogue is off: `CATALOGUE` is `false`, or `DATABASE_URL` is not set.',
-    );
+    throw new CodedError(501, 'catalogue_off', MEANINGS.catalogue_off);
   }
 
   #denialOf({ kind, value, reason }: VerdictDto, by: string): Denial {

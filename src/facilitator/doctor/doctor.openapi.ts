@@ -2,10 +2,13 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import {
   Answers,
+  BODY_REFUSALS,
   jsonAnswer,
   type JsonObject,
   KEY_IF_IN_USE,
+  NO_KEY,
   type OpenApiPart,
+  problem,
   RATE,
   schemaRef,
 } from '../../platform/http/openapi.js';
@@ -54,9 +57,6 @@ const EXAMPLE = {
   ],
 };
 
-const problem = (description: string, error: string, headers?: readonly string[]): JsonObject =>
-  jsonAnswer(description, 'Problem', { error }, headers);
-
 /** The description of `POST /v2/doctor`. */
 export const DescribesCheck = (): MethodDecorator =>
   applyDecorators(
@@ -76,20 +76,18 @@ export const DescribesCheck = (): MethodDecorator =>
         error: 'body must be absent with GET and HEAD.',
         code: 'invalid_request',
       }),
-      401: problem('No API key, or an unknown one.', 'A valid API key is required.', [
-        'WWW-Authenticate',
-      ]),
-      403: problem(
-        'An API key that does not allow this.',
-        'The API key does not have the scope that this needs.',
-      ),
-      408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
-      413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
-      415: problem('A content encoding that is not gzip, deflate or br.', 'It is not supported.'),
-      429: problem('Too many checks, of this caller or at once.', 'Too many requests.', [
+      401: NO_KEY,
+      403: problem('An API key that does not allow this.', {
+        error: 'This API key does not have the scope `verify`.',
+        reason: 'forbidden',
+      }),
+      ...BODY_REFUSALS,
+      429: problem('Too many checks, of this caller or at once.', { error: 'Too many requests.' }, [
         'Retry-After',
       ]),
-      503: problem('It cannot be counted now.', 'This cannot be looked up right now. Try again.'),
+      503: problem('It cannot be counted now.', {
+        error: 'This cannot be looked up right now. Try again.',
+      }),
     }),
   );
 

@@ -15,6 +15,7 @@ import {
   objectSchema,
   TEXT_SCHEMA,
 } from '../../protocol/payment/wire-schemas.js';
+import { NO_ARCHIVE } from '../sellers/sellers.openapi.js';
 
 const DAY = { payments: '2', amount: '20000', tokens: '0.02', payers: '1', payees: '1' };
 const ALL = { payments: '12', amount: '150000', tokens: '0.15', payers: '4', payees: '3' };
@@ -48,14 +49,7 @@ export const DescribesStats = (): MethodDecorator =>
     Answers({
       200: jsonAnswer('The totals.', 'Stats', EXAMPLE, RATE),
       429: TOO_MANY,
-      501: jsonAnswer('Nothing can be said: there is no history.', 'Problem', {
-        error: 'The history is off: `DATABASE_URL` is not set.',
-        code: 'history_off',
-      }),
-      503: jsonAnswer('The history database is unavailable.', 'Problem', {
-        error: 'The history database is unavailable. Try again.',
-        code: 'history_unavailable',
-      }),
+      ...NO_ARCHIVE,
     }),
   );
 

@@ -7,6 +7,7 @@ import {
   KEY_ALWAYS,
   listOf,
   moment,
+  NO_KEY,
   type OpenApiPart,
   text,
 } from '../../platform/http/openapi.js';
@@ -38,7 +39,7 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 const problem = (what: string, error: string): JsonObject => jsonAnswer(what, 'Problem', { error });
 const REFUSALS: Readonly<Record<number, JsonObject>> = {
   400: problem('Something is missing or is none.', 'url: https is expected.'),
-  401: problem('No API key, or an unknown one.', 'There is no API key, or it is not known.'),
+  401: NO_KEY,
   403: problem(
     'An API key without the scope `history`, without payees, or not for this payee or event.',
     'The API key does not have the scope that this needs.',

@@ -1,5 +1,6 @@
 import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
 import {
+  BODY_REFUSALS,
   count,
   jsonAnswer,
   type JsonObject,
@@ -85,15 +86,6 @@ const WRONG_BODY = jsonAnswer('A field is wrong, or not known.', 'Problem', {
   error: 'kind must be one of payee, host.',
   code: 'invalid_request',
 });
-const BODY_REFUSALS: Readonly<Record<number, JsonObject>> = {
-  408: jsonAnswer('The body did not arrive in time.', 'Problem', {
-    error: 'The body did not arrive in time.',
-  }),
-  413: jsonAnswer('Larger than `BODY_MAX_BYTES`.', 'Problem', { error: 'The body is too large.' }),
-  415: jsonAnswer('A content encoding that is not gzip, deflate or br.', 'Problem', {
-    error: 'The content encoding is not supported.',
-  }),
-};
 
 const described = describedWith({ 501: NO_CATALOGUE, 503: AWAY });
 
