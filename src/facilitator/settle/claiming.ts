@@ -120,10 +120,9 @@ export class Claiming {
   ): Promise<Round> {
     switch (claimed.kind) {
       case 'known':
+      case 'told_to_another':
       case 'in_flight_changed':
         return 'again';
-      case 'told_to_another':
-        return { answer: answers.failure('duplicate_settlement') };
       case 'permit_in_flight': {
         const { insufficientAllowance } = actionOf(payment.authorization).reasons;
         return { answer: answers.failure(insufficientAllowance) };

@@ -571,6 +571,32 @@ describe('SettleService', () => {
     expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
   });
 
+  it('the ledger lost the claim of a 202: the reply of a claim for it is swallowed, and still nobody else has one', async () => {
+    const payment = aPayment();
+    expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
+    store.forgetAll();
+    await pass(1100);
+    const claim = store.claim.bind(store);
+    let claims = 0;
+    store.claim = async (...args) => {
+      claims += 1;
+      store.outage = claims === 1 ? 'replies_lost' : 'none';
+      return claim(...args).finally(() => {
+        store.outage = 'none';
+        // It is on its way by the time that the claim is repeated.
+        if (claims === 1) send(liveOf(payment));
+      });
+    };
+    const second = settle(payment, { isAsync: true, key: 'order-2' });
+    await pass(200);
+    expect(claims).toBe(2);
+    expect((await second)?.body).toMatchObject({
+      success: false,
+      errorReason: 'duplicate_settlement',
+      transaction: TX,
+    });
+  });
+
   it('the ledger lost a claim whose payment was made, and others may still say what they told: it is pending', async () => {
     const settling = settle(aPayment());
     await pass(0);

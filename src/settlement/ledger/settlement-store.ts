@@ -54,6 +54,7 @@ export type ClaimResult =
   /**
    * - `known`: the authorization has a live claim, or one that was sold or paid.
    * - `told_to_another`: the ledger lost a claim of it, for which another requester had an answer. It is claimed for that requester now.
+   *   Or it was claimed before, and has been sold to another since.
    * - `had_its_place`: own transactions of the payer were waited for before, and did not come: see `PLACE_MS`.
    */
   | {

@@ -8,12 +8,21 @@
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
 -- ARGV[10] `1` for a payment that needs no transaction, else empty,
 -- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
--- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that had an answer before the ledger lost it
--- | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
+-- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that had an answer before the ledger
+-- lost it, or sold to another since | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
 -- | {'had_its_place'}.
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
 local queued = redis.call('ZCARD', prefix .. 'queued')
-if redis.call('EXISTS', KEYS[2]) == 1 then return { 'claimed', queued } end
+local earlier = read_sale(KEYS[2])
+if earlier then
+  -- The reply was lost, and the sale may have changed since.
+  if earlier.sale == 'sold' then
+    return { is_sold_to(earlier, requester, key) and 'claimed' or 'told_to_another', queued }
+  end
+  -- It was taken back by the requester that it was claimed for. `redeem.lua` sells it, to one.
+  if is_handed_out and not is_over_unpaid(earlier) then return { 'known' } end
+  return { 'claimed', queued }
+end
 local index = redis.call('HMGET', KEYS[3], 'live', 'sold', 'last')
 for i = 1, 2 do
   if index[i] and redis.call('EXISTS', record_key(index[i])) == 1 then return { 'known' } end

@@ -167,7 +167,13 @@ export class MemorySettlementStore implements SettlementStore {
       const { identity, isHandedOut } = claim;
       const { id } = this.refOf(claim.payment, identity, requester);
       const { queued } = this.#settlements;
-      if (this.#settlements.has(id)) return { kind: 'claimed', id, queued };
+      const earlier = this.#settlements.record(id);
+      if (earlier !== undefined) {
+        const isOpen = !isSold(earlier);
+        if (!isOpen && !isSoldTo(earlier, requester)) return { kind: 'told_to_another' };
+        if (isOpen && isHandedOut && !isOverUnpaid(earlier)) return { kind: 'known' };
+        return { kind: 'claimed', id, queued };
+      }
       const index = this.#settlements.idsOf(identity.authorizationId);
       if (this.#settlements.record(index.live) ?? this.#settlements.record(index.sold))
         return { kind: 'known' };

@@ -63,10 +63,6 @@ export class MemorySettlements {
     this.#indexes.set(record.identity.authorizationId, index);
   }
 
-  has(id: string): boolean {
-    return this.#records.has(id);
-  }
-
   /** Those that can be sent, without those whose payer's own transaction comes first. */
   get queued(): number {
     return this.#waiting.filter((payment) => inFlightKindOf(payment) !== 'a').length;

@@ -521,13 +521,37 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       it('is claimed for that requester, whoever sends the payment again, and sold to nobody else', async () => {
         const [first, second, made] = [aRequester(), aRequester(), aPayment()];
         await lost(made, first);
-        expect((await claim(second, made)).kind).toBe('told_to_another');
+        // Its first reply may have been lost.
+        for (const isHandedOut of [true, true, false]) {
+          expect((await claim(second, made, isHandedOut)).kind).toBe('told_to_another');
+        }
         const ref = store.refOf(made.payment, made.identity, second);
         expect((await look(made)).known).toMatchObject({ id: ref.id });
         expect((await claim(aRequester(), made, true)).kind).toBe('known');
         expect((await store.join(ref, first)).kind).toBe('owner');
         expect((await store.redeem(ref, second, 'async')).kind).toBe('lost');
         expect((await store.redeem(ref, first, 'async')).kind).toBe('sold');
+      });
+
+      it('is handed out by no repeated claim once its requester has taken it back', async () => {
+        const [first, second, waiting, made] = [
+          aRequester(),
+          aRequester(),
+          aRequester(),
+          aPayment(),
+        ];
+        await lost(made, first);
+        expect((await claim(second, made, true)).kind).toBe('told_to_another');
+        const ref = store.refOf(made.payment, made.identity, second);
+        await world.broadcast(ref, TX);
+        expect(await store.takeBack(ref, made.identity.authorizationId, first)).toBe(true);
+        expect((await claim(second, made, true)).kind).toBe('known');
+        expect((await claim(second, made, false)).kind).toBe('claimed');
+        // It is sold by the step that sells, to one.
+        await world.include(ref);
+        await world.pass(CONTRACT_GRACE_MS);
+        expect((await store.redeem(ref, waiting, 'async')).kind).toBe('sold');
+        expect((await claim(second, made, true)).kind).toBe('told_to_another');
       });
 
       it('is claimed by another requester with the same key', async () => {
