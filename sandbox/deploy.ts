@@ -24,6 +24,9 @@ export const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3';
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 export const EXACT_PROXY: Address = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001';
 export const UPTO_PROXY: Address = '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002';
+export const BATCH_SETTLEMENT: Address = '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003';
+export const ERC3009_COLLECTOR: Address = '0x4020806089470a89826cB9fB1f4059150b550004';
+export const PERMIT2_COLLECTOR: Address = '0x4020425FAf3B746C082C2f942b4E5159887B0005';
 /** Arachnid's deterministic deployment proxy; anvil has it from its first block. */
 const CREATE2_DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 const PERMIT2_SALT: Hex = '0x0000000000000000000000000000000000000000d3af2663da51c10215000000';
@@ -66,8 +69,20 @@ export async function deploySandbox(
   const client = sandboxClient(rpcUrl);
   await deployPermit2(client);
   await client.setCode({ address: MULTICALL3, bytecode: await multicall3Code(client) });
-  await deployProxy(client, artifactOf(artifacts, 'SandboxExactProxy'), EXACT_PROXY);
-  await deployProxy(client, artifactOf(artifacts, 'SandboxUptoProxy'), UPTO_PROXY);
+  const canonical: [string, Address, readonly unknown[]][] = [
+    ['SandboxExactProxy', EXACT_PROXY, [PERMIT2]],
+    ['SandboxUptoProxy', UPTO_PROXY, [PERMIT2]],
+    ['SandboxBatchSettlement', BATCH_SETTLEMENT, []],
+    ['SandboxErc3009Collector', ERC3009_COLLECTOR, [BATCH_SETTLEMENT]],
+    ['SandboxPermit2Collector', PERMIT2_COLLECTOR, [BATCH_SETTLEMENT, PERMIT2]],
+  ];
+  for (const [name, address, args] of canonical) {
+    await deployAt(client, artifactOf(artifacts, name), address, args);
+  }
+  // The guards of the proxies start at 1; code alone does not bring its storage along.
+  for (const address of [EXACT_PROXY, UPTO_PROXY]) {
+    await client.setStorageAt({ address, index: 0, value: `0x${'1'.padStart(64, '0')}` });
+  }
   const usd = await deploy(client, artifactOf(artifacts, 'SandboxUsd'), [
     USD_NAME,
     'SUSD',
@@ -109,17 +124,16 @@ export async function sendNow(
   return receipt;
 }
 
-/** A proxy of ours where the canonical one is elsewhere. */
-async function deployProxy(
+/** A contract of ours where the canonical one is elsewhere. */
+async function deployAt(
   client: SandboxClient,
   artifact: Artifact,
   address: Address,
+  args: readonly unknown[],
 ): Promise<void> {
-  const deployed = await deploy(client, artifact, [PERMIT2]);
+  const deployed = await deploy(client, artifact, args);
   const bytecode = (await client.getCode({ address: deployed })) ?? '0x';
   await client.setCode({ address, bytecode });
-  // The reentrancy guard starts at 1; code alone does not bring its storage along.
-  await client.setStorageAt({ address, index: 0, value: `0x${'1'.padStart(64, '0')}` });
 }
 
 /** The real Permit2 at its real address: the address follows from its init code and salt alone. */

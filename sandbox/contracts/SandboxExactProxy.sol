@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {SandboxPermit} from "./SandboxPermit.sol";
+
 interface IPermit2 {
     struct TokenPermissions {
         address token;
@@ -28,18 +30,6 @@ interface IPermit2 {
     ) external;
 }
 
-interface IPermitToken {
-    function permit(
-        address owner,
-        address spender,
-        uint256 value,
-        uint256 deadline,
-        uint8 v,
-        bytes32 r,
-        bytes32 s
-    ) external;
-}
-
 /// @title The sandbox's stand-in for the x402 exact Permit2 proxy, with its interface and its rules.
 /// @notice Moves exactly the permitted amount, to the address the payer signed for. Anybody may call.
 contract SandboxExactProxy {
@@ -48,20 +38,10 @@ contract SandboxExactProxy {
         uint256 validAfter;
     }
 
-    struct EIP2612Permit {
-        uint256 value;
-        uint256 deadline;
-        bytes32 r;
-        bytes32 s;
-        uint8 v;
-    }
-
     IPermit2 public immutable PERMIT2;
 
     event Settled();
     event SettledWithPermit();
-    event EIP2612PermitFailedWithReason(address indexed token, address indexed owner, string reason);
-    event EIP2612PermitFailedWithData(address indexed token, address indexed owner, bytes data);
 
     error InvalidAmount();
     error InvalidDestination();
@@ -100,28 +80,14 @@ contract SandboxExactProxy {
     }
 
     function settleWithPermit(
-        EIP2612Permit calldata permit2612,
+        SandboxPermit.EIP2612Permit calldata permit2612,
         IPermit2.PermitTransferFrom calldata permit,
         address owner,
         Witness calldata witness,
         bytes calldata signature
     ) external once {
         if (permit2612.value != permit.permitted.amount) revert Permit2612AmountMismatch();
-        address token = permit.permitted.token;
-        // A permit that fails is no obstacle where the allowance is there already.
-        try IPermitToken(token).permit(
-            owner,
-            address(PERMIT2),
-            permit2612.value,
-            permit2612.deadline,
-            permit2612.v,
-            permit2612.r,
-            permit2612.s
-        ) {} catch Error(string memory reason) {
-            emit EIP2612PermitFailedWithReason(token, owner, reason);
-        } catch (bytes memory data) {
-            emit EIP2612PermitFailedWithData(token, owner, data);
-        }
+        SandboxPermit.present(permit2612, permit.permitted.token, owner, address(PERMIT2));
         _settle(permit, owner, witness, signature);
         emit SettledWithPermit();
     }

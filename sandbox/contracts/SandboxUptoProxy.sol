@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {IPermit2, IPermitToken} from "./SandboxExactProxy.sol";
+import {IPermit2} from "./SandboxExactProxy.sol";
+import {SandboxPermit} from "./SandboxPermit.sol";
 
 /// @title The sandbox's stand-in for the x402 upto Permit2 proxy, with its interface and its rules.
 /// @notice Moves at most the permitted amount, to the address the payer signed for. Only the facilitator that
@@ -13,20 +14,10 @@ contract SandboxUptoProxy {
         uint256 validAfter;
     }
 
-    struct EIP2612Permit {
-        uint256 value;
-        uint256 deadline;
-        bytes32 r;
-        bytes32 s;
-        uint8 v;
-    }
-
     IPermit2 public immutable PERMIT2;
 
     event Settled();
     event SettledWithPermit();
-    event EIP2612PermitFailedWithReason(address indexed token, address indexed owner, string reason);
-    event EIP2612PermitFailedWithData(address indexed token, address indexed owner, bytes data);
 
     error AmountExceedsPermitted();
     error InvalidAmount();
@@ -69,7 +60,7 @@ contract SandboxUptoProxy {
     }
 
     function settleWithPermit(
-        EIP2612Permit calldata permit2612,
+        SandboxPermit.EIP2612Permit calldata permit2612,
         IPermit2.PermitTransferFrom calldata permit,
         uint256 amount,
         address owner,
@@ -78,7 +69,7 @@ contract SandboxUptoProxy {
     ) external once {
         _admit(permit, amount, witness);
         if (permit2612.value != permit.permitted.amount) revert Permit2612AmountMismatch();
-        _permit(permit2612, permit.permitted.token, owner);
+        SandboxPermit.present(permit2612, permit.permitted.token, owner, address(PERMIT2));
         _settle(permit, amount, owner, witness, signature);
         emit SettledWithPermit();
     }
@@ -86,23 +77,6 @@ contract SandboxUptoProxy {
     function _admit(IPermit2.PermitTransferFrom calldata permit, uint256 amount, Witness calldata witness) private view {
         if (amount > permit.permitted.amount) revert AmountExceedsPermitted();
         if (msg.sender != witness.facilitator) revert UnauthorizedFacilitator();
-    }
-
-    /// @dev A permit that fails is no obstacle where the allowance is there already.
-    function _permit(EIP2612Permit calldata permit2612, address token, address owner) private {
-        try IPermitToken(token).permit(
-            owner,
-            address(PERMIT2),
-            permit2612.value,
-            permit2612.deadline,
-            permit2612.v,
-            permit2612.r,
-            permit2612.s
-        ) {} catch Error(string memory reason) {
-            emit EIP2612PermitFailedWithReason(token, owner, reason);
-        } catch (bytes memory data) {
-            emit EIP2612PermitFailedWithData(token, owner, data);
-        }
     }
 
     function _settle(

@@ -28,6 +28,9 @@ contract SandboxUsd {
     bytes32 private constant TRANSFER_TYPEHASH = keccak256(
         "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
     );
+    bytes32 private constant RECEIVE_TYPEHASH = keccak256(
+        "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
     bytes32 private constant CANCEL_TYPEHASH =
         keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
     uint256 private constant HALF_ORDER =
@@ -103,8 +106,8 @@ contract SandboxUsd {
         bytes32 r,
         bytes32 s
     ) external {
-        _transferWithAuthorization(
-            from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v)
+        _useAuthorization(
+            TRANSFER_TYPEHASH, from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v)
         );
     }
 
@@ -117,7 +120,37 @@ contract SandboxUsd {
         bytes32 nonce,
         bytes memory signature
     ) external {
-        _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, signature);
+        _useAuthorization(TRANSFER_TYPEHASH, from, to, value, validAfter, validBefore, nonce, signature);
+    }
+
+    function receiveWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external {
+        require(to == msg.sender, "EIP3009: caller must be the payee");
+        _useAuthorization(
+            RECEIVE_TYPEHASH, from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v)
+        );
+    }
+
+    function receiveWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes memory signature
+    ) external {
+        require(to == msg.sender, "EIP3009: caller must be the payee");
+        _useAuthorization(RECEIVE_TYPEHASH, from, to, value, validAfter, validBefore, nonce, signature);
     }
 
     function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)
@@ -130,7 +163,8 @@ contract SandboxUsd {
         emit AuthorizationCanceled(authorizer, nonce);
     }
 
-    function _transferWithAuthorization(
+    function _useAuthorization(
+        bytes32 typeHash,
         address from,
         address to,
         uint256 value,
@@ -143,7 +177,7 @@ contract SandboxUsd {
         require(block.timestamp < validBefore, "EIP3009: authorization is expired");
         require(!authorizationState[from][nonce], "EIP3009: authorization is used or canceled");
         bytes32 structHash = keccak256(
-            abi.encode(TRANSFER_TYPEHASH, from, to, value, validAfter, validBefore, nonce)
+            abi.encode(typeHash, from, to, value, validAfter, validBefore, nonce)
         );
         _requireSigned(from, structHash, signature);
         authorizationState[from][nonce] = true;
