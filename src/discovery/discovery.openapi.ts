@@ -192,7 +192,7 @@ export const DescribesQuestion = (
         error: 'payTo must be an address: 0x and 40 hex digits.',
         code: 'invalid_query',
       }),
-      503: problem('The catalogue cannot be asked now: ask again.', {
+      503: problem('The catalogue is unavailable now: ask again.', {
         error: 'The catalogue is unavailable. Try again.',
         code: 'catalogue_unavailable',
       }),
@@ -209,7 +209,7 @@ export const DescribesValidation = (): MethodDecorator =>
       'Whether what a 402 declares would be listed, and what is wrong with it',
       {
         200: jsonAnswer('What would become of it.', 'DiscoveryValidation', undefined, RATE),
-        400: problem('No body of a 402.', {
+        400: problem('The body is not that of a 402.', {
           error: 'The body of a 402 is expected: x402Version 1 or 2, and a list accepts.',
         }),
         ...BODY_REFUSALS,

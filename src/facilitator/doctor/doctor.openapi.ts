@@ -72,20 +72,22 @@ export const DescribesCheck = (): MethodDecorator =>
     }),
     Answers({
       200: jsonAnswer('The report.', 'DoctorReport', EXAMPLE, RATE),
-      400: jsonAnswer('No URL, or a method or body that is none.', 'Problem', {
+      400: jsonAnswer('The URL, the method or the body is missing or wrong.', 'Problem', {
         error: 'body must be absent with GET and HEAD.',
         code: 'invalid_request',
       }),
       401: NO_KEY,
-      403: problem('An API key that does not allow this.', {
+      403: problem('The API key lacks the scope.', {
         error: 'This API key does not have the scope `verify`.',
         reason: 'forbidden',
       }),
       ...BODY_REFUSALS,
-      429: problem('Too many checks, of this caller or at once.', { error: 'Too many requests.' }, [
-        'Retry-After',
-      ]),
-      503: problem('It cannot be counted now.', {
+      429: problem(
+        'Too many checks: by this caller, or at once.',
+        { error: 'Too many requests.' },
+        ['Retry-After'],
+      ),
+      503: problem('The rate limit cannot be checked now.', {
         error: 'This cannot be looked up right now. Try again.',
       }),
     }),

@@ -49,7 +49,7 @@ export async function dryRun(
   if (reason === undefined) {
     return about('everybody_can_pay', 'error', {
       path: `${offer.path}.asset`,
-      expected: 'a token that refuses a payer who owns nothing',
+      expected: 'a token that refuses a payer without balance',
       got: offer.asset,
       fix: 'Name another token: this one lets an empty account pay.',
     });
@@ -58,10 +58,10 @@ export async function dryRun(
   const finding = parsed.ok ? paymentFinding(reason, parsed.payment, now) : undefined;
   return about('verify_refuses', NOT_NOW.has(reason) ? 'warning' : 'error', {
     path: offer.path,
-    expected: 'a payment for it is refused for lack of money alone',
+    expected: 'a test payment is refused for insufficient balance only',
     got: reason,
     fix: NOT_NOW.has(reason)
-      ? 'Check again later: this could not be tried now.'
+      ? 'Check again later: the test payment could not be tried now.'
       : explain(reason, finding).message,
   });
 }

@@ -83,7 +83,7 @@ function readHeader(value: string): ReadTerms {
       path: `${HEADER_PATH}.x402Version`,
       expected: '2: the header belongs to version 2',
       got: sent['x402Version'],
-      fix: 'Write 2, as a number. Version 1 stands in the body.',
+      fix: 'Send the number 2. Version 1 belongs in the body.',
     });
     return { terms: [], findings: [...long, found] };
   }
@@ -103,7 +103,7 @@ function termsOfBody(sent: JsonObject | undefined, hasHeader: boolean): ReadTerm
       path: 'body.x402Version',
       expected: '1 or 2, as a number',
       got: version,
-      fix: 'Write 1 into a body, or 2 into the header PAYMENT-REQUIRED.',
+      fix: 'Send version 1 in the body, or version 2 in the header PAYMENT-REQUIRED.',
     });
     return { terms: [], findings: [found] };
   }
@@ -117,7 +117,7 @@ function termsOfBody(sent: JsonObject | undefined, hasHeader: boolean): ReadTerm
 }
 
 function noTerms({ headers, isCutOff }: SellerAnswer, body: JsonObject | undefined): DoctorFinding {
-  const type = `${isCutOff ? 'a body that is too long to be read, ' : ''}content type ${headers['content-type'] ?? 'unknown'}`;
+  const type = `${isCutOff ? 'the body is too long to read, ' : ''}content type ${headers['content-type'] ?? 'unknown'}`;
   return about('no_terms', 'error', {
     path: HEADER_PATH,
     expected: 'the terms of a payment: version 2 in this header, version 1 in the body',

@@ -29,9 +29,12 @@ export function acceptsPath(name: 'Root' | 'V1' | 'V2', where: string): JsonObje
       },
       responses: {
         200: jsonAnswer('Those of the offers that are served.', 'AcceptsAnswer', undefined, RATE),
-        400: problem('Not such a list, or an offer that no payment could meet.', {
-          error: 'accepts[0].payTo: expected an address.',
-        }),
+        400: problem(
+          'The list is missing or malformed, or an offer cannot be met by any payment.',
+          {
+            error: 'accepts[0].payTo: expected an address.',
+          },
+        ),
         ...BODY_REFUSALS,
         429: TOO_MANY,
       },

@@ -33,7 +33,7 @@ function refusals(schema: string, refusal: Refusal, statuses: readonly number[])
     401: jsonAnswer('No API key, or an unknown one.', schema, refusal('unauthorized'), [
       'WWW-Authenticate',
     ]),
-    403: jsonAnswer('An API key that does not allow this.', schema, refusal('forbidden')),
+    403: jsonAnswer('The API key lacks the scope.', schema, refusal('forbidden')),
     408: jsonAnswer(
       'The body did not arrive in time.',
       schema,

@@ -26,8 +26,8 @@ export class OwedSteps {
   owe(step: OwedStep): void {
     if (this.#steps.length >= OWED_MAX) {
       this.#steps.shift();
-      const err = new Error('too much is owed to the ledger: the oldest step is let go');
-      this.logger.warn({ what: 'what is owed to the ledger', err }, BESIDE_A_REQUEST);
+      const err = new Error('too many deferred ledger steps: the oldest one was dropped');
+      this.logger.warn({ what: 'deferred ledger steps', err }, BESIDE_A_REQUEST);
     }
     this.#steps.push(step);
     this.#timer ??= setInterval(() => void this.takeAll(), AGAIN_MS).unref();

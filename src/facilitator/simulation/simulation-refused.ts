@@ -22,7 +22,7 @@ const REFUSALS = {
     status: 400,
     reason: 'invalid_payload',
     message:
-      'X-Simulate: what is final has no reorg; ask with Settle-Finality: included. Nothing was settled.',
+      'X-Simulate: a reorg needs Settle-Finality: included, because a final block is not replaced. Nothing was settled.',
   },
   payment: {
     status: 400,

@@ -206,7 +206,7 @@ describe('a payment that is valid from now on', () => {
     world.chain.newestTimes = [validAfter + more];
     const judged = await world.verifier.judge(make(validAfter), BLANK_RECORD);
     expect(reasonOf(judged)).toMatch(/simulation_failed$/);
-    expect(judged).toMatchObject({ cause: 'The call reverts and does not say why.' });
+    expect(judged).toMatchObject({ cause: 'The call reverts without a reason.' });
     expect(world.chain.simulated).toHaveLength(2);
   });
 });

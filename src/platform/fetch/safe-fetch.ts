@@ -267,7 +267,7 @@ function redirectOf(
   const { location } = headers;
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
   if (method !== 'GET' && method !== 'HEAD') return undefined;
-  if (!isUrl(location, url)) throw refused('it redirects to what is not a URL');
+  if (!isUrl(location, url)) throw refused('it redirects to an invalid URL');
   return new URL(location, url).href;
 }
 

@@ -56,19 +56,19 @@ describe('reasonOfRevert', () => {
 
 describe('what a failed simulation shows', () => {
   it.each<[Hex | undefined, string]>([
-    [undefined, 'and does not say why'],
-    ['0x', 'and does not say why'],
+    [undefined, 'without a reason'],
+    ['0x', 'without a reason'],
     ['0x756688fe', 'with InvalidNonce'],
     ['0xdeadbeef', 'with the error 0xdeadbeef'],
     [`0xdeadbeef${'11'.repeat(64)}`, 'with the error 0xdeadbeef'],
     [text('FiatTokenV2: invalid signature'), 'with a text that means InvalidSignature'],
-    [text('Visit my shop'), 'with a text (0x08c379a0) that is not known here'],
+    [text('Visit my shop'), 'with an unknown text (0x08c379a0)'],
   ])('is said in words of ours: %s', (data, said) => {
     expect(inWords({ status: 'reverted', data })).toBe(`The call reverts ${said}.`);
   });
 
   it('may be that nothing is paid, or that no gas is left', () => {
     expect(inWords({ status: 'unpaid' })).toMatch(/does not grow/);
-    expect(inWords({ status: 'halted' })).toMatch(/uses up its gas/);
+    expect(inWords({ status: 'halted' })).toMatch(/runs out of gas/);
   });
 });

@@ -106,20 +106,20 @@ export function inWords(failure: FailedEffect): string {
     case 'unpaid':
       return 'The call succeeds, and the balance of the payee does not grow by the amount.';
     case 'halted':
-      return 'The call uses up its gas, or breaks off.';
+      return 'The call runs out of gas or stops.';
     case 'reverted':
       return `The call reverts ${saying(failure.data)}.`;
   }
 }
 
 function saying(data: Hex | undefined): string {
-  if (data === undefined || data.length < 10) return 'and does not say why';
+  if (data === undefined || data.length < 10) return 'without a reason';
   const decoded = decode(data);
   if (decoded === undefined) return `with the error ${data.slice(0, 10)}`;
   if (decoded.errorName !== 'Error') return `with ${decoded.errorName}`;
   const known = BY_TEXT.find(([pattern]) => pattern.test(String(decoded.args?.[0])))?.[1];
   return known === undefined
-    ? `with a text (${data.slice(0, 10)}) that is not known here`
+    ? `with an unknown text (${data.slice(0, 10)})`
     : `with a text that means ${known}`;
 }
 

@@ -261,7 +261,7 @@ export class LaneHolder {
     this.options.observer.failed(
       lane,
       'hanging',
-      new Error(`its ${hangingIn} has not come round for a minute: the lease is given up`),
+      new Error(`its ${hangingIn} made no progress for a minute: the lease is released`),
     );
     await this.#release(held);
     if (slot.held === held) slot.runner.abandon();
@@ -274,7 +274,7 @@ export class LaneHolder {
     if (isLong && !slot.isResyncTold) {
       const seconds = Math.round(resyncingMs / 1000);
       const error = new Error(
-        `it has not been opened for ${seconds} s, and sends nothing meanwhile`,
+        `nonce recovery has taken ${seconds} s so far; the lane sends nothing until it ends`,
       );
       this.options.observer.failed(lane, 'resync', error);
     }

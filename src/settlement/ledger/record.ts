@@ -104,7 +104,8 @@ export function readView(id: string, reply: ScriptReply | undefined): Settlement
 /** @throws RedisUnavailableError where there is none. */
 export function presentView(id: string, reply: ScriptReply | undefined): SettlementView {
   const view = readView(id, reply);
-  if (view === undefined) throw new RedisUnavailableError('view', 'a record went away in a step');
+  if (view === undefined)
+    throw new RedisUnavailableError('view', 'a record disappeared during a step');
   return view;
 }
 
@@ -283,7 +284,8 @@ export function encodeHash(hash: Hex): string {
 
 export function readHash(text: string | undefined): Hex | undefined {
   if (text === undefined || text === '') return undefined;
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new TypeError('a record holds no hash where one is due');
+  if (!/^[0-9a-f]{64}$/.test(text))
+    throw new TypeError('a record has no hash in a stage that needs one');
   return `0x${text}`;
 }
 

@@ -102,7 +102,7 @@ function readChange(reply: readonly ScriptReply[]): NotedChange | undefined {
 function readVersion(text: string): ChangeVersion {
   const [ms, sequence] = text.split('-').map(Number);
   if (!Number.isSafeInteger(ms) || !Number.isSafeInteger(sequence)) {
-    throw new TypeError('an entry of the outbox has another name than Redis gives');
+    throw new TypeError('an outbox entry has an id that is not a stream id');
   }
   return { ms: ms ?? 0, sequence: sequence ?? 0 };
 }

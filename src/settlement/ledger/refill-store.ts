@@ -58,7 +58,7 @@ export function readLastRefill(text: string): LastRefill | undefined {
 
 /** What people are shown of a refill. @throws TypeError for another attempt. */
 export function lastRefillOf({ refill, accountNonce, transactions }: Attempt): LastRefill {
-  if (refill === undefined) throw new TypeError('an attempt that refills nobody');
+  if (refill === undefined) throw new TypeError('a refill attempt without a lane');
   const at = transactions[0]?.signedAt ?? 0;
   return { to: refill.to, valueWei: refill.valueWei.toString(), accountNonce, at };
 }

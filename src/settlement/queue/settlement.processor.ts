@@ -213,5 +213,5 @@ function processorFor(chainId: number): Type {
 }
 
 function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error('something else than an error was thrown');
+  return error instanceof Error ? error : new Error('a value that is not an Error was thrown');
 }

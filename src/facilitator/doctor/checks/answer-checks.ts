@@ -67,9 +67,9 @@ export function browserFindings({ answer, preflight }: Observed): readonly Docto
     return [
       about('no_browsers', 'note', {
         path: 'header.Access-Control-Allow-Origin',
-        expected: '*, or the origin that asks, where pages of others shall buy',
+        expected: '*, or the origin of the request, if pages of other sites may buy',
         got: undefined,
-        fix: 'Nothing, where buyers are programs. Else allow the origin and expose PAYMENT-REQUIRED and PAYMENT-RESPONSE.',
+        fix: 'If buyers are programs only, change nothing. Else allow the origin and expose PAYMENT-REQUIRED and PAYMENT-RESPONSE.',
       }),
     ];
   }
@@ -81,7 +81,7 @@ export function browserFindings({ answer, preflight }: Observed): readonly Docto
         path: `header.${EXPOSE}`,
         expected: 'PAYMENT-REQUIRED, PAYMENT-RESPONSE',
         got: headers['access-control-expose-headers'],
-        fix: `Send ${EXPOSE}: PAYMENT-REQUIRED, PAYMENT-RESPONSE. Without it a script sees the 402 and not the terms.`,
+        fix: `Send ${EXPOSE}: PAYMENT-REQUIRED, PAYMENT-RESPONSE. Without this header a script in a browser can read the 402 but not its terms.`,
       }),
     );
   }
@@ -89,7 +89,7 @@ export function browserFindings({ answer, preflight }: Observed): readonly Docto
     findings.push(
       about('payment_refused_in_browsers', 'warning', {
         path: 'preflight.header.Access-Control-Allow-Headers',
-        expected: 'a 2xx that names PAYMENT-SIGNATURE',
+        expected: 'status 2xx, with PAYMENT-SIGNATURE in the list',
         got: `status ${preflight.status}, ${preflight.headers['access-control-allow-headers'] ?? 'no such header'}`,
         fix: 'Answer OPTIONS in front of the payment middleware, and allow the header PAYMENT-SIGNATURE.',
       }),

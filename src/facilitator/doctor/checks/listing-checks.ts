@@ -37,7 +37,7 @@ export function listingFindings(
     found.push(
       about('schema_missing', 'note', {
         path: `${root}.${path}`,
-        expected: 'a JSON schema of info, which other catalogues want',
+        expected: 'a JSON schema of info (other catalogues require one)',
         got: valueAt(sent, path),
         fix: 'Add it, or have declareDiscoveryExtension of the SDK make it.',
       }),

@@ -72,7 +72,7 @@ function checkTimeout({ maxTimeoutSeconds: got }: Offer, at: Place): void {
   at.add([severity, 'timeout_too_short'], 'maxTimeoutSeconds', {
     expected: `at least ${TIMEOUT_GOOD}, better 300`,
     got,
-    fix: 'The signature ends after it. Verify, your handler, the settle and different clocks have to fit in.',
+    fix: 'The signature expires after this time. Verify, your handler, the settle and clock differences have to fit in.',
   });
 }
 
@@ -110,19 +110,23 @@ function checkPayee({ payTo, asset }: Offer, facts: OfferFacts, at: Place): void
     at.add([severity, code], 'payTo', { expected, got: payTo, fix });
   };
   const contract = contractsOf(facts.contracts).find(([, address]) => address === payTo);
-  if (payTo === zeroAddress) fault('pays_nobody', 'Name your address: what goes to zero is gone.');
+  if (payTo === zeroAddress)
+    fault('pays_nobody', 'Name your address: a payment to the zero address is lost.');
   else if (payTo === asset)
-    fault('pays_the_token', 'Name your address: a token cannot spend what it gets.');
+    fault('pays_the_token', 'Name your address: the token contract cannot spend what it receives.');
   else if (contract !== undefined) {
     fault(
       'pays_a_contract_of_x402',
       `Name your address: this is ${contract[0]}, where anybody may take it.`,
     );
   } else if (facts.isPayeeRefused === true) {
-    fault('payee_refused_by_token', 'Name another address: the token sends nothing to this one.');
+    fault(
+      'payee_refused_by_token',
+      'Name another address: the token refuses transfers to this one.',
+    );
   } else if (facts.payee === 'contract') {
     const fix =
-      'Make sure that this contract can move the token. It answers for no signature, as wallets do (ERC-1271).';
+      'Make sure that this contract can move the token. It does not verify signatures as contract wallets do (ERC-1271).';
     fault('pays_a_contract', fix, 'warning');
   }
 }
@@ -133,8 +137,8 @@ function checkMissing({ asset }: Offer, at: Place): void {
     expected: 'a token (ERC-20) on this network',
     got: asset,
     fix: isNative
-      ? 'The own coin of a chain cannot be paid with by a signature. Name a token.'
-      : 'There is no contract at this address here. Compare the network: the same token has other addresses elsewhere.',
+      ? 'The native coin of a chain has no payment by signature. Name a token.'
+      : 'There is no contract at this address on this network. Compare the network: the same token has other addresses elsewhere.',
   });
 }
 
@@ -157,7 +161,7 @@ function checkToken(offer: Offer, token: TokenFacts, at: Place): void {
     at.add(['note', 'no_contract_wallets'], 'asset', {
       expected: 'transferWithAuthorization with a signature as bytes, for contract wallets',
       got: token.symbol ?? offer.asset,
-      fix: 'Nothing for buyers with a key. Contract wallets cannot pay with this token.',
+      fix: 'Buyers with a key can pay. Contract wallets cannot pay with this token.',
     });
   }
 }
@@ -186,13 +190,13 @@ function checkAmount({ amount, amountField }: Offer, token: TokenFacts, at: Plac
     at.add(['warning', 'costs_nothing'], amountField, {
       expected: 'more than 0',
       got: amount,
-      fix: 'What costs nothing needs no payment.',
+      fix: 'A free resource needs no payment.',
     });
     return;
   }
   if (decimals === undefined) {
     at.add(['warning', 'decimals_unknown'], 'asset', {
-      expected: 'a token that tells its decimals',
+      expected: 'a token with decimals()',
       got: token.symbol,
       fix: 'Check that it is a token (ERC-20): wallets cannot show the price.',
     });

@@ -76,11 +76,11 @@ function permitFinding(
     const isBoth = declared.includes(APPROVAL);
     return about(isBoth ? 'both_gas_sponsorings' : 'permit_of_token_without', 'error', {
       path,
-      expected: 'declared for tokens with permit (EIP-2612) alone',
+      expected: 'declared only for tokens with permit (EIP-2612)',
       got,
       fix: isBoth
-        ? `Declare ${APPROVAL} alone: stock clients try the permit first, and fail at this token.`
-        : 'Take it out for this token: stock clients fail when they ask it for the nonce of a permit.',
+        ? `Declare ${APPROVAL} alone: stock clients try the permit first, which fails with this token.`
+        : 'Remove the extension for this token: stock clients fail when they read the permit nonce.',
     });
   }
   if (isNamed && isDomainOf(offer, token) !== false) return undefined;
@@ -98,9 +98,9 @@ function permitFinding(
 function useless(path: string, got: string): DoctorFinding {
   return about('permit_of_token_without', 'warning', {
     path,
-    expected: 'declared for tokens with permit (EIP-2612) alone',
+    expected: 'declared only for tokens with permit (EIP-2612)',
     got,
-    fix: 'Take it out: buyers of this token have to approve Permit2 themselves.',
+    fix: 'Remove the extension: buyers of this token have to approve Permit2 themselves.',
   });
 }
 
@@ -119,7 +119,7 @@ function spendingFindings(offers: readonly Offer[], root: string): readonly Doct
     return [
       about('buyers_raise_the_cap', 'note', {
         path,
-        expected: 'at most one dollar, which buyers of the 2.27 SDK pay unasked',
+        expected: 'at most one dollar, the default spending limit of buyers with the 2.27 SDK',
         got: first.amount,
         fix: 'Tell your buyers: setSpendControls({ maxAmountPerPayment: … }).',
       }),
@@ -129,7 +129,7 @@ function spendingFindings(offers: readonly Offer[], root: string): readonly Doct
     about('buyers_allow_the_asset', 'note', {
       path,
       expected:
-        'a default asset of the 2.27 SDK, which buyers pay with unasked; not every network has one',
+        'a default asset of the 2.27 SDK, which buyers accept by default; not every network has one',
       got: first.asset,
       fix: 'Tell your buyers: setSpendControls({ allowedAssets: true }), or name this token there.',
     }),

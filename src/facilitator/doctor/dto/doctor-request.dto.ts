@@ -31,7 +31,7 @@ export class DoctorRequestDto {
             value !== null &&
             !Array.isArray(value) &&
             isWithinBounds(value, BODY_BOUNDS),
-      message: 'must be an object that is not large, or JSON as text',
+      message: 'must be a small JSON object, or JSON as text',
       schema: {
         anyOf: [
           { type: 'string', maxLength: BODY_MAX_CHARACTERS },

@@ -28,7 +28,7 @@ const TOO_LATE = {
   fix: 'Sign with a later time; compare the clocks.',
 };
 const DOMAIN = {
-  expected: 'that of the token’s EIP-712 domain',
+  expected: 'the value in the token’s EIP-712 domain',
   fix: 'Put both name and version of the token into extra.',
 };
 
@@ -142,7 +142,7 @@ describe('what is wrong with a payment by EIP-3009', () => {
       { requirements: { extra: { name: 'USDX', version: '2' } } },
       {
         path: `${EXTRA}.name`,
-        expected: 'what name() of the token says',
+        expected: 'the result of name() of the token',
         got: 'USDX',
         fix: `Read name() of ${TOKEN} on eip155:56, and sign with it.`,
       },
@@ -152,7 +152,7 @@ describe('what is wrong with a payment by EIP-3009', () => {
       { requirements: { extra: { name: 'USDX', version: '2' } } },
       {
         path: `${EXTRA}.version`,
-        expected: 'what version() of the token says',
+        expected: 'the result of version() of the token',
         got: '2',
         fix: `Read version() of ${TOKEN} on eip155:56, and sign with it.`,
       },
@@ -171,7 +171,7 @@ describe('what is wrong with a payment by EIP-3009', () => {
       { signature: wrapped(`0x${'77'.repeat(70)}`, STRANGER) },
       {
         path: 'paymentPayload.payload.signature',
-        expected: 'in its ERC-6492 wrapper a factory that this facilitator calls',
+        expected: 'an ERC-6492 wrapper with a factory that this facilitator allows',
         got: STRANGER,
         fix: 'Deploy the wallet before it pays.',
       },
@@ -179,7 +179,11 @@ describe('what is wrong with a payment by EIP-3009', () => {
     [
       'payer_suspended',
       {},
-      { path: `${AUTHORIZATION}.from`, expected: 'another payer, or patience', got: PAYER },
+      {
+        path: `${AUTHORIZATION}.from`,
+        expected: 'another payer, or a retry some minutes later',
+        got: PAYER,
+      },
     ],
   ])('%s', (reason, sent, finding) => {
     expect(findingOf(reason, sent)).toStrictEqual(finding);
@@ -246,9 +250,9 @@ describe('what is wrong with a signature by EIP-3009', () => {
     [
       'by an address with its checksum',
       { signed: { from: checked } },
-      { path: signature, expected: `one by ${checked.toLowerCase()}`, got: '0x12', fix },
+      { path: signature, expected: `a signature by ${checked.toLowerCase()}`, got: '0x12', fix },
     ],
-    ['by another key', {}, { path: signature, expected: `one by ${PAYER}`, got: '0x12', fix }],
+    ['by another key', {}, { path: signature, expected: `a signature by ${PAYER}`, got: '0x12', fix }],
     [
       'in a wrapper that is none',
       { signature: MARK },
@@ -276,12 +280,12 @@ describe('what is wrong with a signature by EIP-3009', () => {
     [
       'of as many bytes as are read',
       { signature: LONG },
-      { path: signature, expected: `one by ${PAYER}`, got: LONG, fix },
+      { path: signature, expected: `a signature by ${PAYER}`, got: LONG, fix },
     ],
     [
       'in no hexadecimal text',
       { signature: 'signed' },
-      { path: signature, expected: `one by ${PAYER}`, got: 'none', fix },
+      { path: signature, expected: `a signature by ${PAYER}`, got: 'none', fix },
     ],
   ])('%s', (_, sent, finding) => {
     const asSent = { signature: '0x12', ...sent };

@@ -26,7 +26,7 @@ export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
     ...(requirements.tokenName
       ? { path: 'paymentRequirements.extra.version', got: requirements.tokenVersion }
       : { path: 'paymentRequirements.extra.name', got: requirements.tokenName }),
-    expected: 'that of the token’s EIP-712 domain',
+    expected: 'the value in the token’s EIP-712 domain',
     fix: 'Put both name and version of the token into extra.',
   }),
   invalid_exact_evm_signature: wrongSignature,
@@ -57,13 +57,13 @@ export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
   }),
   invalid_exact_evm_token_name_mismatch: ({ requirements }) => ({
     path: 'paymentRequirements.extra.name',
-    expected: 'what name() of the token says',
+    expected: 'the result of name() of the token',
     got: requirements.tokenName,
     fix: `Read name() of ${requirements.asset} on ${requirements.network}, and sign with it.`,
   }),
   invalid_exact_evm_token_version_mismatch: ({ requirements }) => ({
     path: 'paymentRequirements.extra.version',
-    expected: 'what version() of the token says',
+    expected: 'the result of version() of the token',
     got: requirements.tokenVersion,
     fix: `Read version() of ${requirements.asset} on ${requirements.network}, and sign with it.`,
   }),
@@ -71,13 +71,13 @@ export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
     tooPoor(payment, `${AUTHORIZATION}.from`, from),
   eip6492_factory_not_allowed: (_, { signature }) => ({
     path: SIGNATURE,
-    expected: 'in its ERC-6492 wrapper a factory that this facilitator calls',
+    expected: 'an ERC-6492 wrapper with a factory that this facilitator allows',
     ...factoryIn(signature),
     fix: 'Deploy the wallet before it pays.',
   }),
   payer_suspended: (_, { from }) => ({
     path: `${AUTHORIZATION}.from`,
-    expected: 'another payer, or patience',
+    expected: 'another payer, or a retry some minutes later',
     got: from,
   }),
 };
@@ -109,7 +109,7 @@ function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
   return (
     wrongWrapper(claim) ?? {
       path: SIGNATURE,
-      expected: `one by ${from}`,
+      expected: `a signature by ${from}`,
       got: signature ?? 'none',
       fix: domainFix(payment),
     }

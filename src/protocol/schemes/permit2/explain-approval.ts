@@ -42,14 +42,14 @@ export const APPROVAL_EXPLANATIONS: Explained = {
   erc20_approval_tx_wrong_selector: transaction('a call of approve(address,uint256)'),
   erc20_approval_tx_invalid_calldata: transaction('a selector, an address and an amount'),
   erc20_approval_tx_wrong_spender: transaction(`an approval to Permit2, ${PERMIT2}`),
-  erc20_approval_tx_invalid_signature: transaction('a signature with which nodes take it'),
+  erc20_approval_tx_invalid_signature: transaction('a signature that nodes accept'),
   erc20_approval_tx_signer_mismatch: (_, { from }) => ({
     path: TRANSACTION,
-    expected: `one signed by ${from}`,
+    expected: `a transaction signed by ${from}`,
   }),
   erc20_approval_tx_wrong_chain: ({ requirements }) => ({
     path: TRANSACTION,
-    expected: `one of chain ${requirements.chainId}`,
+    expected: `a transaction for chain ${requirements.chainId}`,
   }),
   erc20_approval_tx_extra_cost: transaction('value 0 and no access list'),
   erc20_approval_tx_amount_too_small: ({ requirements }) => ({
@@ -61,12 +61,12 @@ export const APPROVAL_EXPLANATIONS: Explained = {
     'Sign with a lower gas limit and maxFeePerGas, or send the approval yourself.',
   ),
   erc20_approval_tx_underpriced: transaction(
-    'fees with which the chain takes it now',
-    'Sign with the fees of now.',
+    'fees that the chain accepts now',
+    'Sign with the current fees.',
   ),
   erc20_approval_tx_nonce_mismatch: transaction(
-    "the payer's next account nonce, with nothing else waiting at it",
-    'Sign anew with the account nonce of now.',
+    "the payer's next account nonce, with no other transaction waiting at that nonce",
+    'Sign again with the current account nonce.',
   ),
   erc20_approval_payer_has_code: (_, { from }) => ({
     path: `${INFO}.from`,
@@ -74,9 +74,9 @@ export const APPROVAL_EXPLANATIONS: Explained = {
     got: from,
     fix: `The payer calls approve(${PERMIT2}, amount) of the token once.`,
   }),
-  erc20_approval_tx_failed: transaction('an approval that the token takes from this payer'),
+  erc20_approval_tx_failed: transaction('an approval that the token accepts from this payer'),
   erc20_approval_broadcast_failed: transaction(
-    'one that comes into a block',
-    'Pay again; where the approval is on the chain by now, it is used. Each account nonce is paid for once.',
+    'an approval that is included in a block',
+    'Pay again. If the approval is on the chain by now, it is used. The facilitator pays for each account nonce once.',
   ),
 };

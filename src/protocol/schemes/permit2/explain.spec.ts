@@ -97,7 +97,12 @@ describe('what is wrong with a permit', () => {
       { expected: 'a Permit2 nonce the payer has not used', got: 16n },
     ],
     ['permit2_invalid_owner', {}, 'from', { expected: 'the owner that signed', got: PAYER }],
-    ['payer_suspended', {}, 'from', { expected: 'another payer, or patience', got: PAYER }],
+    [
+      'payer_suspended',
+      {},
+      'from',
+      { expected: 'another payer, or a retry some minutes later', got: PAYER },
+    ],
   ])('%s', (reason, sent, path, rest) => {
     const whole = `paymentPayload.payload.permit2Authorization.${path}`;
     expect(findingOf(reason, sent)).toStrictEqual({ path: whole, ...rest });
@@ -109,7 +114,7 @@ describe('what is wrong with a permit', () => {
   ])('a signature: %s', (signature, got) => {
     expect(findingOf('invalid_permit2_signature', { signature })).toStrictEqual({
       path: 'paymentPayload.payload.signature',
-      expected: `one by ${PAYER}`,
+      expected: `a signature by ${PAYER}`,
       got,
       fix: `Sign in the domain "Permit2", chainId 56, verifyingContract ${PERMIT2}, without a version.`,
     });

@@ -51,7 +51,7 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
   }),
   invalid_permit2_signature: ({ requirements }, { from, signature }) => ({
     path: 'paymentPayload.payload.signature',
-    expected: `one by ${from}`,
+    expected: `a signature by ${from}`,
     got: signature ?? 'none',
     fix: `Sign in the domain "Permit2", chainId ${requirements.chainId}, verifyingContract ${PERMIT2}, without a version.`,
   }),
@@ -112,7 +112,7 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
   ...APPROVAL_EXPLANATIONS,
   payer_suspended: (_, { from }) => ({
     path: `${AUTHORIZATION}.from`,
-    expected: 'another payer, or patience',
+    expected: 'another payer, or a retry some minutes later',
     got: from,
   }),
 };

@@ -109,7 +109,8 @@ export class LaneSending implements Sending {
       .catch((error: unknown) => {
         // Opened anew meanwhile: what an earlier opening ran into is over with it.
         if (generation !== this.#generation) return;
-        this.#failure ??= error instanceof Error ? error : new Error('something else was thrown');
+        this.#failure ??=
+          error instanceof Error ? error : new Error('a value that is not an Error was thrown');
       })
       .finally(() => {
         this.#beside.delete(watched);

@@ -52,7 +52,7 @@ export class RedisLaneAttempts implements LaneAttempts {
 
   async fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
     const { funding } = attempt;
-    if (funding === undefined) throw new TypeError('an attempt that funds nobody');
+    if (funding === undefined) throw new TypeError('a funding attempt without a payer');
     const [kind, ...rest] = asTexts(
       await this.scripts.runHeld(
         held,

@@ -53,7 +53,7 @@ export class MemoryAttempts implements LaneAttempts {
 
   fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
     const { accountNonce, funding } = attempt;
-    if (funding === undefined) throw new TypeError('an attempt that funds nobody');
+    if (funding === undefined) throw new TypeError('a funding attempt without a payer');
     const { payer, payerNonce, settlementId } = funding;
     return this.parts.lanes.step(held, (lane): FundResult => {
       if (this.parts.paused.has(held.lane)) return { kind: 'paused' };
