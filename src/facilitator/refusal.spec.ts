@@ -421,7 +421,9 @@ describe('a signature that cannot be read', () => {
     expect(told(hex)).toMatchObject({ path, expected, got: 'text of 130 characters' });
     expect(told(`0x0x${hex}`)).toMatchObject({ path, expected, got: 'text of 134 characters' });
     expect(told(`0x${hex.slice(2)}zz`)).toMatchObject({ got: 'text of 132 characters' });
-    expect(told(`0x${hex}`)).toMatchObject({ expected: expect.stringContaining('a signature by 0x') });
+    expect(told(`0x${hex}`)).toMatchObject({
+      expected: expect.stringContaining('a signature by 0x'),
+    });
   });
 
   it('is told what to do about its prefix', () => {

@@ -252,7 +252,11 @@ describe('what is wrong with a signature by EIP-3009', () => {
       { signed: { from: checked } },
       { path: signature, expected: `a signature by ${checked.toLowerCase()}`, got: '0x12', fix },
     ],
-    ['by another key', {}, { path: signature, expected: `a signature by ${PAYER}`, got: '0x12', fix }],
+    [
+      'by another key',
+      {},
+      { path: signature, expected: `a signature by ${PAYER}`, got: '0x12', fix },
+    ],
     [
       'in a wrapper that is none',
       { signature: MARK },
