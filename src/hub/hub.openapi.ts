@@ -1,115 +1,173 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiHeader, ApiOperation, ApiQuery } from '@nestjs/swagger';
 import {
+  Answers,
+  type AnswersByStatus,
+  count,
+  free,
   type Json,
   jsonAnswer,
   type JsonObject,
+  listOf,
+  object,
   type OpenApiPart,
   schemaRef,
+  text,
 } from '../platform/http/openapi.js';
-import {
-  DESCRIPTOR,
-  NAME,
-  NOT_FOUND,
-  operation,
-  OWNER,
-  PAGE,
-  query,
-  refusal,
-  TAKEN_DOWN,
-} from './hub-operation.openapi.js';
-import { HUB_SCHEMAS } from './hub-schemas.openapi.js';
-import { LINK_PATHS, LINK_SCHEMAS } from './links/links.openapi.js';
-import { NAME_MAX_BYTES } from './names.js';
-import { SALES_HEADERS, SALES_SCHEMAS } from './sales/sales.openapi.js';
 
-/** An empty one asks for none. */
-const DIGEST = { pattern: '^((0[xX])?[0-9a-fA-F]{64})?$' };
-const FILE = query('file', 'The id it was stored under.', true, { minLength: 1 });
+type Security = Record<string, string[]>[] & Json;
 
-/** Fields may come in a form instead of the query, under their names in any case. */
-const FORM: JsonObject = {
-  required: false,
-  content: {
-    'application/x-www-form-urlencoded': {
-      schema: { type: 'object', additionalProperties: { type: 'string' } },
-    },
-  },
+/** On the hub `Authorization` is for signatures, never for keys. */
+const KEY_IF_IN_USE: Security = [{}, { apiKey: [] }];
+/** Of what a link opens: its owner vouches for who comes with it. */
+export const BY_LINK: Security = [];
+
+/** Where a file lies, for examples. */
+export const DESCRIPTOR = { File: '3f9a51c2a0d14f5c8f1b6f0a2c7be9aa', Start: 62, Size: 11 };
+
+export const refusal = (
+  description: string,
+  message: string,
+  headers?: readonly string[],
+): JsonObject => jsonAnswer(description, 'HubRefusal', { Type: 'hub', Message: message }, headers);
+
+const REFUSALS: AnswersByStatus = {
+  400: refusal('The request cannot be understood, or a field is missing.', 'owner is required'),
+  401: refusal('A private hub could not tell whose request this is, or there is no API key.', 'no'),
+  403: refusal(
+    'Over the quota, the hub is full, or the API key lacks the scope `hub`.',
+    'quota exceeded: 10 of 10 bytes are used',
+  ),
+  408: refusal('The body did not come in time.', 'too slow'),
+  413: refusal('Over a limit.', 'too large'),
+  429: refusal('Too many requests, downloads or long bodies at once.', 'too many requests', [
+    'Retry-After',
+  ]),
+  503: refusal('Storage or index cannot be used now, or are nearly full.', 'try again', [
+    'Retry-After',
+  ]),
+};
+export const NOT_FOUND: AnswersByStatus = { 404: refusal('No such file.', 'not found') };
+export const TAKEN_DOWN: AnswersByStatus = {
+  451: refusal('The operator serves these bytes to nobody.', 'taken_down: a court has ordered it'),
+};
+/** Of a link. */
+export const OVER: AnswersByStatus = {
+  410: refusal('The link is over, used up or taken back.', 'the link is over'),
+};
+/** Of bytes that are sent. */
+export const IN_PARTS: AnswersByStatus = {
+  206: { description: 'The range that was asked for.' },
+  304: { description: 'It has the ETag that was given.' },
+  416: refusal('No such range.', 'no such range'),
 };
 
-const BYTES: JsonObject = {
+const BYTES = { 'text/plain': { schema: text } };
+/** What a link opens. */
+export const SHARED_BYTES: JsonObject = {
+  description: 'The bytes, as the type they were stored with.',
+  content: BYTES,
+};
+export const DOWNLOADED: JsonObject = {
   description:
     'The bytes, as the type they were stored with; the descriptor where it is asked for.',
   content: {
-    'text/plain': { schema: { type: 'string' } },
+    ...BYTES,
     'application/json': { schema: schemaRef('HubDescriptor'), example: DESCRIPTOR },
   },
 };
+export const STORED = jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR);
+export const LINKS_TAKEN_BACK = jsonAnswer('They open nothing any more.', 'HubLinksTakenBack', {
+  Owner: '0x6370ef2f4db3611d657b90667de398a2cc2a370c',
+  Links: 'one',
+});
 
-const DOWNLOADED: JsonObject = {
-  200: BYTES,
-  206: { description: 'The range that was asked for.' },
-  304: { description: 'It has the ETag that was given.' },
-  402: jsonAnswer('It has a price; `PAYMENT-REQUIRED` says the same.', 'HubPaymentRequired'),
-  416: refusal('No such range.', 'no such range'),
-  ...NOT_FOUND,
-  ...TAKEN_DOWN,
-};
-
-const STAT: JsonObject = {
-  200: jsonAnswer('Days of a public hub, with the fields of the original.', 'HubRows', [
-    {
-      Day: '2026-11-26T00:00:00Z',
-      DailyAccounts: 1,
-      DailyBuckets: 1,
-      DailyNeedles: 4,
-      DailyVolumes: 1,
-      TotalAccounts: 12,
-      TotalBuckets: 15,
-      TotalNeedles: 340,
-      TotalVolumes: 12,
-    },
-  ]),
-};
-
-/** Of a list that names its owner. */
-const USAGE_HEADERS: JsonObject = {
-  'Hub-Used-Bytes': {
-    description: 'What the quota of the owner counts.',
-    schema: { type: 'integer', minimum: 0 },
-  },
-  'Hub-Quota-Bytes': {
-    description: 'Bytes that an owner may store in all; absent where there is no limit.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-};
-
-function list(
-  name: string,
-  what: string,
-  parameters: Json,
-  hasForm = true,
-): Readonly<Record<string, JsonObject>> {
-  const of = (id: string, method: string): JsonObject =>
-    operation(`${id}${method}`, `${what}, newest first.`, {
-      parameters,
-      ...(method === 'Post' && { requestBody: FORM }),
-      responses: {
-        200: {
-          ...jsonAnswer('Rows with the fields of the original.', 'HubRows', []),
-          ...(name === 'Needle' && { headers: USAGE_HEADERS }),
-        },
-      },
-    });
-  return Object.fromEntries(
-    ['list', 'get'].map((verb) => [
-      `/api/${verb}${name}`,
-      {
-        get: of(verb + name, 'Get'),
-        ...(hasForm && { post: of(verb + name, 'Post') }),
-      },
-    ]),
-  );
+interface Facts {
+  /** Of 200. */
+  readonly answer: JsonObject;
+  /** Other answers than those of every route. */
+  readonly more?: AnswersByStatus;
+  /** What its query says beside the owner, as the class that reads it. */
+  readonly query?: Type;
+  /** The query names no owner. */
+  readonly hasNoOwner?: boolean;
+  /** The same fields come in a form, under their names in any case. */
+  readonly isForm?: boolean;
+  readonly security?: Security;
 }
 
+/** The description of a handler. */
+export const Describes = (operationId: string, summary: string, facts: Facts): MethodDecorator => {
+  const { answer, more, query, hasNoOwner, isForm, security = KEY_IF_IN_USE } = facts;
+  const asks = [
+    ...(hasNoOwner === true ? [] : [OWNER]),
+    ...(query === undefined ? [] : [ApiQuery({ type: query })]),
+  ];
+  return applyDecorators(
+    ApiOperation({ operationId, tags: ['File hub'], summary, security }),
+    Answers({ 200: answer, ...more, ...REFUSALS }),
+    ...(isForm === true ? [FORM] : asks),
+  );
+};
+
+const OWNER_FIELD = {
+  name: 'owner',
+  description: 'Whose; an address in any case, or any other text.',
+};
+const OWNER = ApiQuery({ ...OWNER_FIELD, required: false, schema: text });
+
+/** The parts of a path that name a file. */
+export const OWNER_IN_PATH = { ...OWNER_FIELD, schema: text };
+export const NAME_IN_PATH = {
+  name: 'name',
+  description: 'The id it was stored under.',
+  schema: text,
+};
+
+/** Fields may come in a form instead of the query. */
+const FORM = applyDecorators(
+  ApiConsumes('application/x-www-form-urlencoded'),
+  ApiBody({ required: false, schema: { type: 'object', additionalProperties: text } }),
+);
+
+/** What a buyer may show for a download. */
+export const TakesPayments = (): MethodDecorator =>
+  applyDecorators(
+    ApiHeader({
+      name: 'PAYMENT-SIGNATURE',
+      required: false,
+      schema: text,
+      description: 'A payment for a file with a price (x402 V2).',
+    }),
+    ApiHeader({
+      name: 'Hub-Access',
+      required: false,
+      schema: text,
+      description: 'The token that came with the bytes that were paid.',
+    }),
+  );
+
+const TOKEN = {
+  type: 'object',
+  description:
+    'How the token is paid: `name` and `version` of its EIP-712 domain, or `assetTransferMethod`.',
+  additionalProperties: text,
+} as const;
+
+const LIES = {
+  File: { ...text, description: 'The volume.' },
+  Start: { ...count, description: 'Byte offset of the payload in it.' },
+  Size: { ...count, description: 'Bytes.' },
+};
+
+const isHub = { type: 'string', const: 'hub' } as const;
+
+/** A list, or `null` in place of an empty one. */
+const listOrNull = (items: JsonObject): JsonObject => ({
+  oneOf: [{ type: 'array', items }, { type: 'null' }],
+});
+
+/** What the hub answers, and the one body that no DTO class describes. */
 export const HUB_OPENAPI: OpenApiPart = {
   tags: [
     {
@@ -118,167 +176,72 @@ export const HUB_OPENAPI: OpenApiPart = {
         'Texts and files by owner and id. Private hubs want a signature in `Authorization`; see docs/hub.md.',
     },
   ],
-  paths: {
-    '/api/upload': {
-      post: operation('hubUpload', 'Stores a text.', {
-        requestBody: {
-          required: true,
-          description: 'JSON, whatever its content type says.',
-          content: {
-            'application/json': {
-              schema: schemaRef('HubMessage'),
-              example: { owner: 'alice', id: 'greeting', message: 'hello world' },
-            },
-          },
+  schemas: {
+    HubDescriptor: object(LIES),
+    HubReceived: object({
+      ...LIES,
+      Owner: text,
+      Name: text,
+      Sha256: { ...text, pattern: '^[0-9a-f]{64}$' },
+    }),
+    HubTexts: listOrNull(text),
+    HubRows: listOrNull(free),
+    HubRemoved: object({ Owner: text, Name: text }),
+    HubRetention: object({ Owner: text, Days: count }),
+    HubLinksTakenBack: object(
+      { Owner: text, Links: { type: 'string', enum: ['one', 'family', 'all'] } },
+      {
+        IssuedUntil: {
+          type: 'integer',
+          description:
+            'Of all: the newest time of issue, Unix seconds, of the links that were taken back.',
         },
-        responses: { 200: jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR) },
-      }),
-    },
-    '/api/uploadData': {
-      post: operation('hubUploadData', 'Stores a file.', {
-        requestBody: {
-          required: true,
-          content: {
-            'multipart/form-data': {
-              schema: {
-                type: 'object',
-                required: ['owner', 'file'],
-                properties: {
-                  owner: { type: 'string', minLength: 1, maxLength: NAME_MAX_BYTES.owner },
-                  file: { type: 'string', contentMediaType: 'application/octet-stream' },
-                  contentType: { type: 'string', description: '`text/plain` if absent.' },
-                },
-              },
-            },
-          },
-        },
-        responses: { 200: jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR) },
-      }),
-    },
-    '/api/download': {
-      get: operation('hubDownload', 'Serves what was stored. Knows ranges and ETags.', {
-        parameters: [
-          NAME,
-          OWNER,
-          query('display', '`json`: the descriptor in place of the bytes.'),
-          query('download', '`1`: the bytes in any case.'),
-          query('sha256', 'One of the versions of the name, by its digest.', false, DIGEST),
-          ...(SALES_HEADERS as JsonObject[]),
-        ],
-        responses: DOWNLOADED,
-      }),
-      post: operation('hubDownloadByForm', 'Serves what was stored.', {
-        requestBody: FORM,
-        responses: {
-          200: BYTES,
-          402: jsonAnswer('It has a price; it is bought by GET.', 'HubPaymentRequired'),
-          ...NOT_FOUND,
-          ...TAKEN_DOWN,
-        },
-      }),
-    },
-    '/api/download/{owner}/{name}': {
-      get: operation(
-        'hubDownloadByPath',
-        'The same, by its path; offers of files for sale name it.',
-        {
-          parameters: [
-            { ...OWNER, in: 'path', required: true },
-            { ...NAME, in: 'path', required: true },
-            ...(SALES_HEADERS as JsonObject[]),
-          ],
-          responses: DOWNLOADED,
-        },
-      ),
-    },
-    '/api/conversation': {
-      get: operation('hubConversation', 'Conversations of an owner, or the texts of one.', {
-        parameters: [OWNER, NAME, ...(PAGE as JsonObject[])],
-        responses: { 200: jsonAnswer('Texts.', 'HubTexts', ['chat']) },
-      }),
-      post: operation('hubConversationByForm', 'The same.', {
-        requestBody: FORM,
-        responses: { 200: jsonAnswer('Texts.', 'HubTexts', ['chat']) },
-      }),
-    },
-    ...list('Account', 'Owners', [OWNER, ...(PAGE as JsonObject[])]),
-    ...list('Bucket', 'Buckets of an owner', [OWNER, ...(PAGE as JsonObject[])]),
-    ...list('Needle', 'What an owner has stored', [OWNER, NAME, ...(PAGE as JsonObject[])]),
-    ...list('Volume', 'Volumes of an owner', [OWNER, ...(PAGE as JsonObject[])]),
-    ...list('Conversation', 'Conversations of an owner', [OWNER, ...(PAGE as JsonObject[])], false),
-    '/api/stat': {
-      get: operation('hubStat', 'Counts of the last days, newest first.', {
-        parameters: [query('count', 'Days: 30 if absent, 366 if more.')],
-        responses: STAT,
-      }),
-      post: operation('hubStatByForm', 'The same.', { requestBody: FORM, responses: STAT }),
-    },
-    '/api/versions': {
-      get: operation('hubVersions', 'What a name stands for and stood for, newest first.', {
-        parameters: [OWNER, NAME],
-        responses: {
-          200: jsonAnswer('As many older ones as `HUB_VERSIONS` says.', 'HubRows', []),
-          ...NOT_FOUND,
-        },
-      }),
-    },
-    '/api/retention': {
-      put: operation('hubSetRetention', 'Says how old files may get. Signed by their owner.', {
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: schemaRef('HubRetentionWanted') } },
-        },
-        responses: { 200: jsonAnswer('What holds now.', 'HubRetention'), ...NOT_FOUND },
-      }),
-      get: operation('hubRetention', 'How old files may get. Signed by their owner.', {
-        parameters: [OWNER],
-        responses: { 200: jsonAnswer('What holds.', 'HubRetention') },
-      }),
-    },
-    '/api/object': {
-      delete: operation('hubRemove', 'Gives a name up, in private hubs. Signed by its owner.', {
-        parameters: [OWNER, NAME],
-        responses: {
-          200: jsonAnswer('It is no longer found.', 'HubRemoved', {
-            Owner: 'alice',
-            Name: 'greeting',
-          }),
-          ...NOT_FOUND,
-        },
-      }),
-    },
-    ...LINK_PATHS,
-    '/api/price': {
-      put: operation('hubSetPrice', 'Puts a price on a file. Signed by its owner.', {
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: schemaRef('HubPriceWanted') } },
-        },
-        responses: {
-          200: jsonAnswer('What it costs now.', 'HubPrice'),
-          ...NOT_FOUND,
-          409: refusal(
-            'The file was written again meanwhile; it has no price by this.',
-            'the file was written again meanwhile',
-            ['Retry-After'],
-          ),
-          ...TAKEN_DOWN,
-        },
-      }),
-      get: operation('hubPrice', 'What a file costs.', {
-        parameters: [OWNER, FILE],
-        responses: { 200: jsonAnswer('What it costs.', 'HubPrice'), ...NOT_FOUND },
-      }),
-      delete: operation('hubRemovePrice', 'Takes a price away. Signed by its owner.', {
-        parameters: [OWNER, FILE],
-        responses: { 200: jsonAnswer('It costs nothing.', 'HubPrice'), ...NOT_FOUND },
-      }),
-    },
-    '/api/info': {
-      get: operation('hubInfo', 'What this is.', {
-        responses: { 200: jsonAnswer('The fields of the original.', 'HubInfo') },
-      }),
-    },
+      },
+    ),
+    HubInfo: object({ Type: isHub, Name: text }, {}, { additionalProperties: true }),
+    HubRefusal: object({ Type: isHub, Message: text }),
+    HubPriceWanted: object(
+      { file: { ...text, minLength: 1 }, amount: { ...text, description: 'Atomic units.' } },
+      {
+        network: { ...text, description: 'CAIP-2.' },
+        asset: { ...text, description: 'A token: its address.' },
+        payTo: { ...text, description: 'The owner if absent.' },
+        accessSeconds: { type: 'integer', minimum: 60, maximum: 31_536_000 },
+        until: { type: 'integer', description: 'Unix seconds; nothing is sold from then on.' },
+        contentType: { ...text, description: 'That of the file if absent.' },
+        extra: TOKEN,
+      },
+      {
+        description:
+          'Signed by its owner in the strict form. An `amount` of `0` takes the price away.',
+      },
+    ),
+    HubPrice: object(
+      { owner: text, file: text, amount: text },
+      {
+        network: text,
+        asset: text,
+        payTo: text,
+        accessSeconds: { type: 'integer' },
+        until: { type: 'integer' },
+        contentType: text,
+        sha256: text,
+        size: { type: 'integer' },
+        extra: TOKEN,
+      },
+    ),
+    HubPaymentRequired: object(
+      {
+        x402Version: { type: 'integer', const: 2 },
+        error: text,
+        resource: free,
+        accepts: listOf(free),
+      },
+      { extensions: free },
+      {
+        description:
+          'x402 V2 `PaymentRequired`. `extra` of an offer names the bytes that are sold.',
+      },
+    ),
   },
-  schemas: { ...SALES_SCHEMAS, ...LINK_SCHEMAS, ...HUB_SCHEMAS },
 };

@@ -20,6 +20,17 @@ import { StatsController } from '../../src/history/stats/stats.controller.js';
 import { STATS_OPENAPI } from '../../src/history/stats/stats.openapi.js';
 import { WEBHOOKS_OPENAPI } from '../../src/history/webhooks/webhooks.openapi.js';
 import { WebhooksV2Controller } from '../../src/history/webhooks/webhooks.v2.controller.js';
+import { ApiConversationController } from '../../src/hub/api/api-conversation.controller.js';
+import { ApiDownloadController } from '../../src/hub/api/api-download.controller.js';
+import { ApiIncomingController } from '../../src/hub/api/api-incoming.controller.js';
+import { ApiInfoController } from '../../src/hub/api/api-info.controller.js';
+import { ApiListController } from '../../src/hub/api/api-list.controller.js';
+import { ApiObjectController } from '../../src/hub/api/api-object.controller.js';
+import { ApiPriceController } from '../../src/hub/api/api-price.controller.js';
+import { ApiRetentionController } from '../../src/hub/api/api-retention.controller.js';
+import { ApiSharedController } from '../../src/hub/api/api-shared.controller.js';
+import { ApiUploadController } from '../../src/hub/api/api-upload.controller.js';
+import { ApiVersionController } from '../../src/hub/api/api-version.controller.js';
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { HUB_OPERATORS_OPENAPI } from '../../src/hub/operators/operators.openapi.js';
 import { TakedownsController } from '../../src/hub/operators/takedowns.controller.js';
@@ -67,6 +78,19 @@ const ROUTES = [
   await describedControllers(StatsController),
   await describedControllers(DoctorV2Controller, AssetsV2Controller),
   await describedControllers(TakedownsController),
+  await describedControllers(
+    ApiConversationController,
+    ApiDownloadController,
+    ApiIncomingController,
+    ApiInfoController,
+    ApiListController,
+    ApiObjectController,
+    ApiPriceController,
+    ApiRetentionController,
+    ApiSharedController,
+    ApiUploadController,
+    ApiVersionController,
+  ),
   await describedControllers(AdminController, AdminCatalogueController, AdminHistoryController),
   await describedControllers(SellersV2Controller, ReceiptKeysController),
   await describedControllers(

@@ -1,10 +1,22 @@
 import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { sendJson } from '../../platform/http/json.js';
+import { jsonAnswer } from '../../platform/http/openapi.js';
 import { canonicalOwner } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
+import {
+  Describes,
+  DOWNLOADED,
+  IN_PARTS,
+  NAME_IN_PATH,
+  NOT_FOUND,
+  OWNER_IN_PATH,
+  TAKEN_DOWN,
+  TakesPayments,
+} from '../hub.openapi.js';
 import { descriptorOf, HubService } from '../hub.service.js';
 import type { NamedObject } from '../index/hub-index.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
@@ -16,11 +28,17 @@ import { isDisplayed } from '../wire/display.js';
 import { type Fields, readFormFields, textOf } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendPayload } from '../wire/payload-response.js';
-import { HubApi } from './hub-request.js';
-import { nameIn } from './hub-requests.dto.js';
+import { HubApi, readDto } from './hub-request.js';
+import { BytesDto, DownloadDto, nameIn } from './hub-requests.dto.js';
 
 /** Payloads that are sent in more than one go. */
 const LONG_BYTES = 65_536;
+
+const UNSERVED = { ...NOT_FOUND, ...TAKEN_DOWN };
+const PRICED = jsonAnswer(
+  'It has a price; `PAYMENT-REQUIRED` says the same.',
+  'HubPaymentRequired',
+);
 
 /** A name with a price. */
 type PricedObject = NamedObject & { readonly terms: string };
@@ -38,18 +56,41 @@ export class ApiDownloadController {
 
   /** HEAD, too. */
   @Get('download')
+  @Describes('hubDownload', 'Serves what was stored. Knows ranges and ETags.', {
+    query: DownloadDto,
+    answer: DOWNLOADED,
+    more: { ...IN_PARTS, 402: PRICED, ...UNSERVED },
+  })
+  @TakesPayments()
   download(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.#answer(request, response, Buffer.alloc(0));
   }
 
   /** The same for clients, and catalogues, that go by the path. */
   @Get('download/:owner/:name')
+  @ApiParam(OWNER_IN_PATH)
+  @ApiParam(NAME_IN_PATH)
+  @Describes('hubDownloadByPath', 'The same, by its path; offers of files for sale name it.', {
+    query: BytesDto,
+    hasNoOwner: true,
+    answer: DOWNLOADED,
+    more: { ...IN_PARTS, 402: PRICED, ...UNSERVED },
+  })
+  @TakesPayments()
   downloadByPath(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.#answer(request, response, Buffer.alloc(0));
   }
 
   @Post('download')
   @HttpCode(200)
+  @Describes('hubDownloadByForm', 'Serves what was stored.', {
+    isForm: true,
+    answer: DOWNLOADED,
+    more: {
+      402: jsonAnswer('It has a price; it is bought by GET.', 'HubPaymentRequired'),
+      ...UNSERVED,
+    },
+  })
   async downloadByForm(@Req() request: Request, @Res() response: Response): Promise<void> {
     const body = await readBody(request, FORM_MAX_BYTES);
     await this.#answer(request, response, body);
@@ -67,7 +108,7 @@ export class ApiDownloadController {
     caller.assertBody(body);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));
     await this.limits.takeSigner(caller, response);
-    const id = nameIn(fields);
+    const { name: id, display, download, sha256 } = readDto(DownloadDto, fields);
     const named = await this.hub.find(owner === '' ? undefined : owner, id);
     const { object, terms } = named;
     // A name without an owner may stand for what somebody sells.
@@ -75,12 +116,12 @@ export class ApiDownloadController {
       await this.#sell(request, response, { ...named, terms }, body);
       return;
     }
-    const chosen = await this.#chosen(named, textOf(fields, 'sha256'));
+    const chosen = await this.#chosen(named, sha256);
     const isDescriptor = isDisplayed({
       method: request.method,
       accept: request.headers.accept,
-      display: textOf(fields, 'display'),
-      download: textOf(fields, 'download'),
+      display,
+      download,
     });
     if (isDescriptor) sendJson(response, 200, descriptorOf(chosen));
     else await this.#send(request, response, chosen);

@@ -1,7 +1,10 @@
 import { Delete, Put, Req } from '@nestjs/common';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
+import { jsonAnswer, type JsonObject } from '../../platform/http/openapi.js';
+import { BY_LINK, Describes, DESCRIPTOR, LINKS_TAKEN_BACK, OVER, refusal } from '../hub.openapi.js';
 import { descriptorOf } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
 import { takeBack } from '../links/take-back.js';
@@ -9,10 +12,12 @@ import type { UploadLink } from '../links/upload-link.js';
 import { UploadLinks } from '../links/upload-links.service.js';
 import { mediaTypeIn } from '../media-type.js';
 import { bodyPieces, drain } from '../wire/body-reader.js';
-import { readFormFields, textOf } from '../wire/fields.js';
+import { readFormFields } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
-import { LinksDto } from './hub-requests.dto.js';
+import { Access, HubApi, Owner, readDto, RequestFields } from './hub-request.js';
+import { LinkDto, LinksDto } from './hub-requests.dto.js';
+
+const BYTES: JsonObject = { type: 'string', contentMediaType: 'application/octet-stream' };
 
 /** Files that others store for an owner, by its link. Not part of the original. */
 @HubApi()
@@ -25,10 +30,32 @@ export class ApiIncomingController {
 
   /** The body is the file. No API key is asked for: the owner vouches for who stores. */
   @Put('incoming')
+  @ApiConsumes('application/octet-stream')
+  @ApiBody({
+    description: 'The bytes of the file.',
+    schema: BYTES,
+  })
+  @Describes('hubIncoming', 'Stores the body as the file that an upload link names, once.', {
+    security: BY_LINK,
+    query: LinkDto,
+    hasNoOwner: true,
+    answer: jsonAnswer('It is stored.', 'HubReceived', {
+      ...DESCRIPTOR,
+      Owner: '0x6370ef2f4db3611d657b90667de398a2cc2a370c',
+      Name: 'report.pdf',
+      Sha256: '9f'.repeat(32),
+    }),
+    more: {
+      409: refusal('Another upload by the link is under way.', 'an upload is under way', [
+        'Retry-After',
+      ]),
+      ...OVER,
+      415: refusal('The link is for another content type.', 'the link is for application/pdf'),
+    },
+  })
   async take(@Req() request: Request): Promise<object> {
-    const link = await this.links.open(
-      textOf(readFormFields(Buffer.alloc(0), request.query), 'link'),
-    );
+    const asked = readDto(LinkDto, readFormFields(Buffer.alloc(0), request.query));
+    const link = await this.links.open(asked.link);
     const maxBytes = Math.min(link.maxBytes, this.config.hub.maxMultipartBytes);
     try {
       if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw HubRefusal.tooLarge();
@@ -44,6 +71,11 @@ export class ApiIncomingController {
 
   /** Signed in the strict form. */
   @Delete('incoming')
+  @Describes(
+    'hubTakeUploadLinkBack',
+    'Takes upload links back. Signed by their owner in the strict form.',
+    { query: LinksDto, answer: LINKS_TAKEN_BACK },
+  )
   @RequireScope('hub')
   @Access('strict')
   async takeBack(@Owner() owner: string, @RequestFields() asked: LinksDto): Promise<object> {

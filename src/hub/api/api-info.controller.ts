@@ -2,6 +2,8 @@ import { cpus, totalmem } from 'node:os';
 import { Controller, Get, UseFilters } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
+import { jsonAnswer } from '../../platform/http/openapi.js';
+import { Describes } from '../hub.openapi.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 
 /** The original's self-description; load balancers ask for it. */
@@ -12,6 +14,10 @@ export class ApiInfoController {
   constructor(private readonly config: AppConfig) {}
 
   @Get('info')
+  @Describes('hubInfo', 'What this is.', {
+    hasNoOwner: true,
+    answer: jsonAnswer('The fields of the original.', 'HubInfo'),
+  })
   info(): object {
     return {
       ChainType: '',

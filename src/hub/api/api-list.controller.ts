@@ -2,6 +2,8 @@ import { applyDecorators, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
+import { count, jsonAnswer } from '../../platform/http/openapi.js';
+import { Describes } from '../hub.openapi.js';
 import { HubListing } from '../index/hub-listing.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
@@ -19,9 +21,48 @@ import { type StatRow, statRows } from './statistics.js';
 
 type Rows = Promise<readonly Row[]>;
 
-const Lists = (paths: string[]): MethodDecorator => applyDecorators(Get(paths), Access('list'));
-const ListsByForm = (paths: string[]): MethodDecorator =>
-  applyDecorators(Post(paths), HttpCode(200), Access('list'));
+const ROWS = jsonAnswer('Rows with the fields of the original.', 'HubRows', []);
+/** Of a list that names its owner. */
+const NEEDLES = {
+  ...ROWS,
+  headers: {
+    'Hub-Used-Bytes': { description: 'What the quota of the owner counts.', schema: count },
+    'Hub-Quota-Bytes': {
+      description: 'Bytes that an owner may store in all; absent where there is no limit.',
+      schema: { type: 'integer', minimum: 1 },
+    },
+  },
+};
+const DAYS = jsonAnswer('Days of a public hub, with the fields of the original.', 'HubRows', [
+  {
+    Day: '2026-11-26T00:00:00Z',
+    DailyAccounts: 1,
+    DailyBuckets: 1,
+    DailyNeedles: 4,
+    DailyVolumes: 1,
+    TotalAccounts: 12,
+    TotalBuckets: 15,
+    TotalNeedles: 340,
+    TotalVolumes: 12,
+  },
+]);
+
+/** A list has two paths, whose last part the ids of its operations begin with. */
+const paths = (what: string): string[] => [`list${what}`, `get${what}`];
+
+const Lists = (what: string, summary: string, answer = ROWS): MethodDecorator =>
+  applyDecorators(
+    Get(paths(what)),
+    Access('list'),
+    Describes('{route}Get', summary, { query: ListDto, answer }),
+  );
+const ListsByForm = (what: string, summary: string, answer = ROWS): MethodDecorator =>
+  applyDecorators(
+    Post(paths(what)),
+    HttpCode(200),
+    Access('list'),
+    Describes('{route}Post', summary, { isForm: true, answer }),
+  );
 
 /** The lists that the original's web pages and its Go client ask for, newest first. */
 @HubApi()
@@ -32,32 +73,32 @@ export class ApiListController {
     private readonly config: AppConfig,
   ) {}
 
-  @Lists(['listAccount', 'getAccount'])
+  @Lists('Account', 'Owners, newest first.')
   accounts(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listAccounts, owner, asked);
   }
 
-  @ListsByForm(['listAccount', 'getAccount'])
+  @ListsByForm('Account', 'Owners, newest first.')
   accountsByForm(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listAccounts, owner, asked);
   }
 
-  @Lists(['listBucket', 'getBucket'])
+  @Lists('Bucket', 'Buckets of an owner, newest first.')
   buckets(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listBuckets, owner, asked);
   }
 
-  @ListsByForm(['listBucket', 'getBucket'])
+  @ListsByForm('Bucket', 'Buckets of an owner, newest first.')
   bucketsByForm(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listBuckets, owner, asked);
   }
 
-  @Lists(['listConversation', 'getConversation'])
+  @Lists('Conversation', 'Conversations of an owner, newest first.')
   conversations(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listConversations, owner, asked);
   }
 
-  @Lists(['listNeedle', 'getNeedle'])
+  @Lists('Needle', 'What an owner has stored, newest first.', NEEDLES)
   needles(
     @Owner() owner: string,
     @RequestFields() asked: ListDto,
@@ -66,7 +107,7 @@ export class ApiListController {
     return this.#needles(owner, asked, response);
   }
 
-  @ListsByForm(['listNeedle', 'getNeedle'])
+  @ListsByForm('Needle', 'What an owner has stored, newest first.', NEEDLES)
   needlesByForm(
     @Owner() owner: string,
     @RequestFields() asked: ListDto,
@@ -75,12 +116,12 @@ export class ApiListController {
     return this.#needles(owner, asked, response);
   }
 
-  @Lists(['listVolume', 'getVolume'])
+  @Lists('Volume', 'Volumes of an owner, newest first.')
   volumes(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listVolumes, owner, asked);
   }
 
-  @ListsByForm(['listVolume', 'getVolume'])
+  @ListsByForm('Volume', 'Volumes of an owner, newest first.')
   volumesByForm(@Owner() owner: string, @RequestFields() asked: ListDto): Rows {
     return this.#rows(listVolumes, owner, asked);
   }
@@ -88,23 +129,29 @@ export class ApiListController {
   /** Counts of the last days. A private hub says nothing of all its owners together. */
   @Get('stat')
   @Access('anyone')
-  stat(@RequestFields() { count }: StatDto): Promise<readonly StatRow[]> {
-    return this.#stat(count);
+  @Describes('hubStat', 'Counts of the last days, newest first.', {
+    query: StatDto,
+    hasNoOwner: true,
+    answer: DAYS,
+  })
+  stat(@RequestFields() asked: StatDto): Promise<readonly StatRow[]> {
+    return this.#stat(asked.count);
   }
 
   @Post('stat')
   @HttpCode(200)
   @Access('anyone')
-  statByForm(@RequestFields() { count }: StatDto): Promise<readonly StatRow[]> {
-    return this.#stat(count);
+  @Describes('hubStatByForm', 'The same.', { isForm: true, answer: DAYS })
+  statByForm(@RequestFields() asked: StatDto): Promise<readonly StatRow[]> {
+    return this.#stat(asked.count);
   }
 
-  async #stat(count: number): Promise<readonly StatRow[]> {
+  async #stat(days: number): Promise<readonly StatRow[]> {
     if (this.config.hub.isPrivate) throw HubRefusal.forbidden('a private hub has no statistics');
-    return statRows(await this.listing.days(), count, Date.now());
+    return statRows(await this.listing.days(), days, Date.now());
   }
 
-  #rows(list: List, owner: string, { bucket, name, conversation, page }: ListDto): Rows {
+  #rows(list: List, owner: string, { bucket, name, conversation, ...page }: ListDto): Rows {
     return list(this.listing, { owner, bucket, name, conversation, page });
   }
 

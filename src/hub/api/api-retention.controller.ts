@@ -1,11 +1,16 @@
 import { Get, Put } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
+import { jsonAnswer } from '../../platform/http/openapi.js';
+import { Describes, NOT_FOUND } from '../hub.openapi.js';
 import { HubService } from '../hub.service.js';
 import { HubListing } from '../index/hub-listing.js';
-import type { Fields } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { Access, HubApi, Owner, RawFields } from './hub-request.js';
+import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
+import { RetentionDto } from './hub-requests.dto.js';
+
+const RETENTION = jsonAnswer('What holds.', 'HubRetention');
 
 /** For how long an owner's files can be found. Signed in the strict form, in whatever hub. */
 @HubApi()
@@ -19,8 +24,14 @@ export class ApiRetentionController {
 
   @Put('retention')
   @Access('strict')
-  async set(@Owner() owner: string, @RawFields() fields: Fields): Promise<object> {
-    const days = this.#daysOf(fields.get('days'));
+  @ApiBody({ type: RetentionDto })
+  @Describes('hubSetRetention', 'Says how old files may get. Signed by their owner.', {
+    hasNoOwner: true,
+    answer: RETENTION,
+    more: NOT_FOUND,
+  })
+  async set(@Owner() owner: string, @RequestFields() asked: RetentionDto): Promise<object> {
+    const days = this.#daysOf(asked.days);
     await this.#assertKnown(owner);
     if ((await this.listing.retentionOf(owner)) !== days) await this.hub.setRetention(owner, days);
     return { Owner: owner, Days: days };
@@ -28,6 +39,7 @@ export class ApiRetentionController {
 
   @Get('retention')
   @Access('strict')
+  @Describes('hubRetention', 'How old files may get. Signed by their owner.', { answer: RETENTION })
   async of(@Owner() owner: string): Promise<object> {
     return { Owner: owner, Days: await this.listing.retentionOf(owner) };
   }

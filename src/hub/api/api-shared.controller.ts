@@ -1,6 +1,16 @@
 import { Delete, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { RequireScope } from '../../platform/http/access.js';
+import {
+  BY_LINK,
+  Describes,
+  IN_PARTS,
+  LINKS_TAKEN_BACK,
+  NOT_FOUND,
+  OVER,
+  SHARED_BYTES,
+  TAKEN_DOWN,
+} from '../hub.openapi.js';
 import { HubService } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
 import type { ShareLink } from '../links/share-link.js';
@@ -11,7 +21,7 @@ import type { StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendPayload } from '../wire/payload-response.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
-import { LinksDto } from './hub-requests.dto.js';
+import { LinkDto, LinksDto } from './hub-requests.dto.js';
 
 /** Files that their owners have shared by a link. Not part of the original. */
 @HubApi()
@@ -25,8 +35,15 @@ export class ApiSharedController {
   /** HEAD, too, which uses nothing up. No API key is asked for: the owner vouches for who reads. */
   @Get('shared')
   @Access('anyone')
+  @Describes('hubShared', 'Serves what a share link opens. Knows ranges and ETags.', {
+    security: BY_LINK,
+    query: LinkDto,
+    hasNoOwner: true,
+    answer: SHARED_BYTES,
+    more: { ...IN_PARTS, ...OVER, ...NOT_FOUND, ...TAKEN_DOWN },
+  })
   async read(
-    @RequestFields() asked: LinksDto,
+    @RequestFields() asked: LinkDto,
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
@@ -47,6 +64,10 @@ export class ApiSharedController {
   @Delete('shared')
   @RequireScope('hub')
   @Access('remove')
+  @Describes('hubTakeLinkBack', 'Takes links back. Signed by their owner.', {
+    query: LinksDto,
+    answer: LINKS_TAKEN_BACK,
+  })
   async takeBack(@Owner() owner: string, @RequestFields() asked: LinksDto): Promise<object> {
     await this.limits.takeNote(owner);
     return takeBack(this.links, owner, asked);

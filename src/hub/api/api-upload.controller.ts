@@ -1,11 +1,15 @@
 import { HttpCode, Post, Req, Res } from '@nestjs/common';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
+import { object, text } from '../../platform/http/openapi.js';
 import type { Caller } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
+import { Describes, STORED } from '../hub.openapi.js';
 import { descriptorOf, HubService } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
+import { NAME_MAX_BYTES } from '../names.js';
 import type { NewObject } from '../storage/storage-provider.js';
 import { bodyPieces, drain, readBody } from '../wire/body-reader.js';
 import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
@@ -17,6 +21,15 @@ import { contentTypeIn, ownBucketOf } from './upload-fields.js';
 
 /** Bytes of a form beside its file. */
 const FORM_OVERHEAD_BYTES = 262_144;
+
+/** What a form has; it is read piece by piece. */
+const FILE_FORM = object(
+  {
+    owner: { ...text, minLength: 1, maxLength: NAME_MAX_BYTES.owner },
+    file: { ...text, contentMediaType: 'application/octet-stream' },
+  },
+  { contentType: { ...text, description: '`text/plain` if absent.' } },
+);
 
 @HubApi()
 @RequireScope('hub')
@@ -31,6 +44,12 @@ export class ApiUploadController {
   /** A text message, in JSON under whatever content type. */
   @Post('upload')
   @HttpCode(200)
+  @ApiBody({
+    type: MessageDto,
+    description: 'JSON, whatever its content type says.',
+    examples: { text: { value: { owner: 'alice', id: 'greeting', message: 'hello world' } } },
+  })
+  @Describes('hubUpload', 'Stores a text.', { hasNoOwner: true, answer: STORED })
   async upload(
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
@@ -38,11 +57,11 @@ export class ApiUploadController {
     const caller = await this.access.callerOf(request, 'write');
     const body = await readBody(request, this.config.hub.maxJsonBytes);
     caller.assertBody(body);
-    const fields = readJsonFields(body);
-    const { owner: given, id, message, kind, ...sent } = readDto(MessageDto, fields);
+    const dto = readDto(MessageDto, readJsonFields(body));
+    const { owner: given, id, message, kind, contentType, ...sent } = dto;
     const owner = caller.ownerOf(given);
     const bucket = sent.bucket || ownBucketOf(message) || owner;
-    const object = { owner, id, bucket, kind, ...contentTypeIn(fields) };
+    const object = { owner, id, bucket, kind, ...contentTypeIn(contentType) };
     await this.limits.takeSigner(caller, response);
     return descriptorOf(await this.hub.store(object, Buffer.from(message, 'utf8')));
   }
@@ -50,6 +69,9 @@ export class ApiUploadController {
   /** A file, in a form. Its name is its id. */
   @Post('uploadData')
   @HttpCode(200)
+  @ApiConsumes('multipart/form-data')
+  @ApiBody({ schema: FILE_FORM })
+  @Describes('hubUploadData', 'Stores a file.', { hasNoOwner: true, answer: STORED })
   async uploadData(
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
@@ -82,6 +104,12 @@ export class ApiUploadController {
     await this.limits.takeSigner(caller, response);
     const bucket = textOf(fields, 'bucket') || owner;
     const kind = textOf(fields, 'kind') || 'memory';
-    return { owner, id: part.filename, bucket, kind, ...contentTypeIn(fields) };
+    return {
+      owner,
+      id: part.filename,
+      bucket,
+      kind,
+      ...contentTypeIn(textOf(fields, 'contenttype')),
+    };
   }
 }

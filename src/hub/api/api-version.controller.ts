@@ -1,5 +1,7 @@
 import { Get } from '@nestjs/common';
 import { RequireScope } from '../../platform/http/access.js';
+import { jsonAnswer } from '../../platform/http/openapi.js';
+import { Describes, NOT_FOUND } from '../hub.openapi.js';
 import { HubListing } from '../index/hub-listing.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
@@ -14,6 +16,11 @@ export class ApiVersionController {
 
   @Get('versions')
   @Access('read')
+  @Describes('hubVersions', 'What a name stands for and stood for, newest first.', {
+    query: NameDto,
+    answer: jsonAnswer('As many older ones as `HUB_VERSIONS` says.', 'HubRows', []),
+    more: NOT_FOUND,
+  })
   async versions(
     @Owner() owner: string,
     @RequestFields() { name: id }: NameDto,

@@ -1,7 +1,6 @@
 import { mediaTypeIn } from '../media-type.js';
 import { isShortName } from '../names.js';
 import type { NewObject } from '../storage/storage-provider.js';
-import { type Fields, textOf } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 
 /**
@@ -26,8 +25,7 @@ export function ownBucketOf(message: string): string {
  *
  * @throws HubRefusal when it is no media type.
  */
-export function contentTypeIn(fields: Fields): Pick<NewObject, 'contentType'> {
-  const given = textOf(fields, 'contenttype');
+export function contentTypeIn(given: string): Pick<NewObject, 'contentType'> {
   if (given === '') return {};
   const contentType = mediaTypeIn(given);
   if (contentType === undefined) throw HubRefusal.malformed('contentType must be a media type');

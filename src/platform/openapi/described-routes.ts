@@ -29,7 +29,10 @@ export function describedRoutes(app: INestApplication): OpenApiPart {
 
 type Operations = Readonly<Record<string, JsonObject & { readonly operationId: string }>>;
 
-/** Handlers that are served at several paths say one operation: its id ends with the version of the path. */
+/**
+ * Handlers that are served at several paths say one operation: its id ends with the version of the path, or has
+ * `{route}` for the last part of it.
+ */
 function withOwnIds(paths: Described['paths']): Described['paths'] {
   const ids = Object.values(paths).flatMap((item) =>
     Object.values(item as Operations).map(({ operationId }) => operationId),
@@ -42,7 +45,7 @@ function withOwnIds(paths: Described['paths']): Described['paths'] {
         const { operationId: id } = operation;
         return [
           method,
-          { ...operation, operationId: isShared(id) ? id + version.toUpperCase() : id },
+          { ...operation, operationId: idAt(path, isShared(id) ? id + version.toUpperCase() : id) },
         ];
       });
       return [path, Object.fromEntries(operations) as JsonObject];
@@ -50,11 +53,25 @@ function withOwnIds(paths: Described['paths']): Described['paths'] {
   );
 }
 
-function asJudged({ [NEEDS_ONE_OF]: oneOf, ...schema }: JsonObject): JsonObject {
+const idAt = (path: string, id: string): string =>
+  id.replace('{route}', path.split('/').at(-1) ?? '');
+
+function asJudged({ [NEEDS_ONE_OF]: oneOf, properties, ...schema }: JsonObject): JsonObject {
   const anyOf = Array.isArray(oneOf)
     ? { anyOf: oneOf.map((field): JsonObject => ({ required: [field] })) }
     : {};
   // RequestPipe refuses unknown fields of all classes but those that say so.
   const isOpen = IGNORES_UNKNOWN in schema;
-  return { ...(!isOpen && { additionalProperties: false }), ...schema, ...anyOf };
+  const fields = Object.entries((properties ?? {}) as Readonly<Record<string, JsonObject>>);
+  return {
+    ...(!isOpen && { additionalProperties: false }),
+    ...schema,
+    properties: Object.fromEntries(fields.map(([name, field]) => [name, withNull(field)])),
+    ...anyOf,
+  };
+}
+
+/** `nullable` is of OpenAPI 3.0; 3.1 has a type for it. */
+function withNull({ nullable, ...field }: JsonObject): JsonObject {
+  return nullable === true ? { ...field, type: [field['type'] ?? null, 'null'] } : field;
 }
