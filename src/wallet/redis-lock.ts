@@ -51,7 +51,7 @@ export class RedisLock {
       return await task();
     } finally {
       clearInterval(renewal);
-      // It frees itself in time when this cannot be told.
+      // If this fails, the lock expires by itself.
       await runScript(this.redis, UNLOCK, [key, token]).catch(() => undefined);
     }
   }

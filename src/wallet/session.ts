@@ -12,7 +12,10 @@ export interface Session {
   readonly tokenId: string;
   /** Unix seconds. */
   readonly expiresAt: number;
-  /** The last revocation of all tokens of the wallet before it was handed out, Unix seconds; 0 for none. */
+  /**
+   * The last revocation of all tokens of the wallet before this one was issued, Unix seconds; 0 for
+   * none.
+   */
   readonly generation: number;
   /** What it was let in for, where that is less than an agent may. */
   readonly scopes?: ReadonlySet<string>;

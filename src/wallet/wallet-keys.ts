@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Every Redis key of the wallet, by the builder that names it. Redis is a working copy: what must
- * outlive it is in the journal (`audit/journal.ts`), and a wallet is locked until it was restored. What
- * is sealed (`seal/record-seal.ts`) can be read and made by wallet processes alone.
+ * Every Redis key of the wallet, by the builder that names it. Redis is a working copy: data that
+ * must outlive it is in the journal (`audit/journal.ts`), and a wallet is locked until it is
+ * restored. Only wallet processes can read and make sealed records (`seal/record-seal.ts`).
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
@@ -25,7 +25,7 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:c:<user code>` | string | 10 minutes | hash of the device code's secret, and what became of it (sealed) |
  * | `x402:wl:n:<nonce>`, `x402:wl:n:for:<tag>` | string | 10 minutes | the message that is to be signed: of a nonce, or the newest that answers a code, a client's request or an ask (sealed) |
  * | `x402:wl:t:<token id>` | string | life of a token | a revoked token |
- * | `x402:wl:tl:<wallet>` | hash | to the end of its last | tokens that were handed out, by id: end in seconds, a bar, and how (sealed) |
+ * | `x402:wl:tl:<wallet>` | hash | to the end of its last | issued tokens, by id: end in seconds, a bar, and how (sealed) |
  * | `x402:wl:u:<token id>` | string | life of a token or grant | when it was last used, seconds |
  * | `x402:wl:k:<wallet>:<tag>` | string | 1 day | an idempotency key, the request it came with and its reply (sealed) |
  * | `x402:wl:x:<wallet>:<tag>` | string | 1 day | a transaction that is being sent: what is to be signed, then what was (sealed) |
@@ -38,7 +38,7 @@ import { createHash } from 'node:crypto';
  * | `x402:wl:okn:<network>` | zset | 10 000 at most, half a year | those that came from one network |
  * | `x402:wl:og:<tag>` | string | life of a grant | a grant: whose, to which client, for what (sealed) |
  * | `x402:wl:ol:<owner>` | zset | life of a grant | tags of an owner's grants, by their end, seconds |
- * | `x402:wl:lk` | zset | until the hub knows | links that ended with their tokens: owner, beginning of their nonces and when, by when the hub is told (again), seconds |
+ * | `x402:wl:lk` | zset | until the hub knows | links that ended with their tokens: owner, beginning of their nonces and when, by when the hub is notified (again), seconds |
  * | `x402:wl:a:<ask>` | string | until it is over, and a day | a payment the owner is asked about: its state, the charge that used it, and the ask (sealed) |
  * | `x402:wl:ai:<wallet>:<tag>` | string | as its ask | the newest ask of an intent |
  * | `x402:wl:al:<wallet>` | zset | 20 at most | asks that are not over, by their end, seconds |

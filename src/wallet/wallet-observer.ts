@@ -24,7 +24,7 @@ export type ProviderOutcome =
   | 'unreachable'
   | 'wrong_answer';
 
-/** What was asked to be signed. */
+/** The kinds of signing requests. */
 export type SigningWish =
   | 'payment_pay'
   | 'eth_signTypedData_v4'
@@ -33,7 +33,7 @@ export type SigningWish =
   | 'hub_request'
   | 'hub_link';
 
-/** Is told what the wallet does as it does it. It must not throw, and must not take long. */
+/** Follows the wallet's work. It must not throw, and must not take long. */
 export interface WalletObserver {
   /** `rule` is what refused; absent when it was allowed. */
   decided(event: { readonly what: SigningWish; readonly rule?: Rule }): void;

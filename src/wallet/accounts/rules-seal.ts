@@ -6,7 +6,7 @@ import { RecordSeal } from '../seal/record-seal.js';
 
 const StoredRules = z.object({ v: z.literal(1), revision: z.int(), policy: z.unknown() });
 
-/** Rules as Redis keeps them: nobody but a wallet process can write any. */
+/** Rules as Redis keeps them. Only a wallet process can write them. */
 @Injectable()
 export class RulesSeal {
   constructor(private readonly records: RecordSeal) {}

@@ -60,7 +60,8 @@ export class WalletDirectory {
   }
 
   /**
-   * The wallet of an owner who has only just shown to be one: made if there is none, and not too many are.
+   * The wallet of an owner who has just proven to be one. It is made if it does not exist; the
+   * number of new wallets per address is limited.
    *
    * @param address - where the owner, or an agent of it, asks from.
    * @throws WalletError `rate_limited`, `unavailable`.
@@ -72,7 +73,7 @@ export class WalletDirectory {
     return this.walletOf(owner);
   }
 
-  /** The owner's wallet, made if there is none. */
+  /** The owner's wallet, made if it does not exist. */
   async walletOf(owner: Address): Promise<CustodialWallet> {
     const found = await this.find(owner);
     if (found !== undefined) return found;
@@ -98,8 +99,8 @@ export class WalletDirectory {
   }
 
   /**
-   * The rules to sign under: in force, and in the journal as such. What is restored after a loss can then
-   * not be anything else.
+   * The rules to sign under. The journal has them as being in force, so a restore after a loss
+   * brings back the same rules.
    *
    * @throws WalletError as `policyOf`; WalletStorageError when they cannot be put in force.
    */

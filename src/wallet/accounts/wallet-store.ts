@@ -36,7 +36,7 @@ return 1`,
 /** Tokens that end together. */
 export interface EndedTokens {
   readonly owner: Address;
-  /** What they were handed out after: see `Session`. */
+  /** When they were issued: see `Session`. */
   readonly generation: number;
   /** Whether their links have to be ended, too. */
   readonly isNoted: boolean;

@@ -9,7 +9,7 @@ import { ANSWER, ASK } from './ask-scripts.js';
 
 /** Asks of one wallet that are open, or were denied and are not over. */
 export const ASKS_MAX = 20;
-/** An ask that is over is remembered for a day, so that its agent can be told. */
+/** An ask that is over is remembered for a day, so that its agent can read the result. */
 const REMEMBERED_SECONDS = 86_400;
 
 type AskResult = 'ok' | 'locked' | 'changed' | 'exists' | 'many';
@@ -23,8 +23,8 @@ export function lifeOf(until: number, now: number): number {
 }
 
 /**
- * What owners are asked, in Redis. What waits is lost with it, and asked anew; answers come back from the
- * journal.
+ * Questions to owners, in Redis. A loss of Redis loses open questions, which are then asked again;
+ * answers are restored from the journal.
  *
  * @throws RedisUnavailableError from every method when Redis does not answer.
  */

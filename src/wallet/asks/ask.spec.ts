@@ -46,7 +46,7 @@ describe('an ask as text', () => {
     expect(ours.write('waiting', ask)).not.toMatch(/shop|weather|d4d4/);
   });
 
-  it.each(['approved', 'denied'] as const)('is sealed anew, and stays what it was: %s', (state) => {
+  it.each(['approved', 'denied'] as const)('is sealed again, and keeps its state: %s', (state) => {
     const [old, next] = [
       'a-seal-secret-of-at-least-32-characters',
       'the-next-seal-secret-of-32-char',
@@ -58,7 +58,7 @@ describe('an ask as text', () => {
     expect(ours.read(ask.id, renewed)).toBeUndefined();
   });
 
-  it("becomes no yes in the hands of who can write it, and nobody else's ask", () => {
+  it('cannot be turned into a yes, or into another ask, by a writer of Redis', () => {
     const waiting = ours.write('waiting', ask);
     for (const state of ['a', 'u', 'd']) {
       expect(ours.read(ask.id, waiting.replace(/^w/, state))).toBeUndefined();

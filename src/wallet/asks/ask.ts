@@ -12,7 +12,7 @@ const atomicUnits = z
 
 const Ask = z.object({
   v: z.literal(1),
-  /** Not guessable: whoever knows it may read what is asked. */
+  /** Not guessable: the id alone allows reading the question. */
   id: z.string(),
   owner: storedAddress,
   wallet: storedAddress,
@@ -32,7 +32,7 @@ const Ask = z.object({
   /** The rule it is above: of this payee list, or of the wallet as a whole. */
   list: z.string().optional(),
   askAbove: atomicUnits,
-  /** Of the rules that ask. Others ask anew. */
+  /** Of the rules that ask. Under other rules the owner is asked again. */
   revision: z.int(),
   /** Unix seconds. */
   at: z.int(),
@@ -55,8 +55,8 @@ export interface StandingAsk {
 const LETTERS = { waiting: 'w', approved: 'a', denied: 'd', used: 'u' } as const;
 
 /**
- * Asks as text: `<state>|<charge that used it>/<sealed>`. What scripts change is in front. A yes is sealed
- * as a yes, so nobody who can write to Redis can make one.
+ * Asks as text: `<state>|<charge that used it>/<sealed>`. What scripts change is in front. A yes is
+ * sealed as a yes, so write access to Redis is not enough to make one.
  */
 @Injectable()
 export class AskTexts {

@@ -40,8 +40,9 @@ export class Asking {
   ) {}
 
   /**
-   * What the owner says to this payment: `waiting`, `approved`, or nothing yet. An answer holds for the
-   * payment it was given for: another payee, a higher price, another request or other rules ask anew.
+   * What the owner says to this payment: `waiting`, `approved`, or nothing yet. An answer holds for
+   * one payment. With another payee, a higher price, another request or other rules the owner is
+   * asked again.
    *
    * @throws WalletError `policy_violation` where the owner said no.
    */

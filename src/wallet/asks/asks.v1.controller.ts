@@ -39,7 +39,7 @@ const AskParam = (): MethodDecorator =>
     schema: { type: 'string', maxLength: 64 },
   });
 
-/** What owners are asked, and their answers. Whoever has the link may read; only the owner can say yes. */
+/** Questions to owners, and their answers. The link allows reading; only the owner can say yes. */
 @Controller('v1')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)
@@ -65,7 +65,7 @@ export class AsksV1Controller {
   @Get('asks/:ask')
   @AskParam()
   @Describes('walletAsk', 'What the owner is asked.', {
-    description: 'For whoever has the link.',
+    description: 'For anyone who has the link.',
     answer: jsonAnswer('One payment.', 'WalletAsk'),
     more: NOT_FOUND,
   })

@@ -14,9 +14,9 @@ const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * Reads the lines of a chained file from where a reader stood before. Lines end with a line feed and
- * with nothing else: JSON may hold any other separator. What comes after the last one was cut off while
- * it was written, was never confirmed, and is left out.
+ * Reads the lines of a chained file from where a reader stood before. Lines end with a line feed
+ * and with nothing else: JSON may hold any other separator. Bytes after the last line feed belong
+ * to a write that was cut off and never confirmed; they are left out.
  *
  * @param options - `from`: where to begin; `onLine` gets the JSON of each line.
  * @returns where the reader stands now.

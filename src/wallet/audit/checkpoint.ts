@@ -24,7 +24,7 @@ const CheckpointItem = z.discriminatedUnion('item', [
     sequence: z.int(),
     order: z.int(),
   }),
-  /** `isDone`: nobody writes to it any more, and it may be put aside. */
+  /** `isDone`: no process writes to it any more, and it may be archived. */
   z.object({ item: z.literal('file'), name: z.string(), head: Head, isDone: z.boolean() }),
   z.object({ item: z.literal('end') }),
   ...StateItem.options,

@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module';
 
-/** The function used of `fs-native-extensions`: a lock of the open file, gone with whoever holds it. */
+/**
+ * The part of `fs-native-extensions` that is used: a lock of the open file, which ends with its
+ * process.
+ */
 interface NativeLock {
   tryLock(fd: number): boolean;
 }

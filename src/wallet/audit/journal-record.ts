@@ -23,7 +23,7 @@ export const JournalEvent = z.discriminatedUnion('event', [
   /** Before the provider is asked for a wallet: from here on one may exist. */
   z.object({ ...common, event: z.literal('wallet_wanted') }),
   z.object({ ...common, event: z.literal('wallet_created') }),
-  /** Somebody wants these rules. They count once they are in force. */
+  /** Rules were requested. They count once they are in force. */
   z.object({
     ...common,
     event: z.literal('policy_set'),
@@ -46,12 +46,12 @@ export const JournalEvent = z.discriminatedUnion('event', [
     token: z.string(),
     role: z.string(),
     by: z.string(),
-    /** Of a token that was handed out; absent for a grant. */
+    /** Of an issued token; absent for a grant. */
     until: z.int().optional(),
     /** The user code of an agent that was let in by one. */
     code: z.string().optional(),
   }),
-  /** Somebody became an owner by it. Its key says which. */
+  /** The passkey made its holder an owner. Its key says which. */
   z.object({ ...common, event: z.literal('passkey_added'), passkey: StoredPasskey }),
   /** Refused before anything was signed. */
   z.object({

@@ -23,7 +23,7 @@ const StoredCharge = z.object({
 });
 type StoredCharge = z.infer<typeof StoredCharge>;
 
-/** A token that was handed out. The token itself is kept nowhere. */
+/** An issued token. The token itself is not stored. */
 export const IssuedToken = z.object({
   id: z.string(),
   role: z.enum(['owner', 'agent']),
@@ -59,7 +59,7 @@ export interface WalletRecord {
   notBefore: number;
   /** By id and deadline. */
   readonly charges: Map<string, StoredCharge>;
-  /** Handed out, by id; those that were revoked and those that are over among them. */
+  /** Issued tokens by id, the revoked and the expired among them. */
   readonly tokens: Map<string, IssuedToken>;
   /** By id of what the owner was asked. */
   readonly answers: Map<string, StoredAnswer>;

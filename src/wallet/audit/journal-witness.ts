@@ -37,7 +37,7 @@ export class RedisWitness implements JournalWitness {
 
   saw(name: string, lines: number): void {
     const sealed = this.seal.seal(contextOf(name), String(lines));
-    // What is not told now is told with the next lines.
+    // A write that fails now is made good by the next one.
     this.redis.hset(witnessKey(), name, sealed).catch(() => undefined);
   }
 

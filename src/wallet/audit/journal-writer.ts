@@ -41,15 +41,15 @@ interface JournalWriterOptions {
 }
 
 /**
- * Writes the files of one process: a line is on disk before its append resolves, and lines that arrive
- * together share one sync. The process holds a lock on the file it writes; only what nobody holds is
- * ever put aside.
+ * Writes the files of one process: a line is on disk before its append resolves, and lines that
+ * arrive together share one sync. The process holds a lock on the file it writes; only unlocked
+ * files are archived.
  */
 export class JournalWriter {
   #file: OpenFile | undefined;
   readonly #waiting: Waiting[] = [];
   #isWriting = false;
-  /** For good: where the file is not, or what is in it, cannot be told any more. */
+  /** Final: where the file is, or its content, is not certain any more. */
   #failure: Error | undefined;
   #noRoomUntil = 0;
   #order = 0;
@@ -74,7 +74,7 @@ export class JournalWriter {
     });
   }
 
-  /** Whether it can be written on, as far as can be told without writing. */
+  /** Whether the file can be written to, as far as that shows without writing. */
   async isWritable(): Promise<boolean> {
     if (this.#failure !== undefined || performance.now() < this.#noRoomUntil) return false;
     try {
@@ -180,7 +180,7 @@ export async function syncFolder(dir: string): Promise<void> {
   }
 }
 
-/** A file that was moved or deleted takes lines without a word, and nobody would find them again. */
+/** A moved or deleted file still accepts writes, but its lines would be lost. */
 async function assertInPlace({ path, inode }: OpenFile): Promise<void> {
   const { ino } = await stat(path);
   if (ino !== inode) throw new Error('the journal is not where it was');

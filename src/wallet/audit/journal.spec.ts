@@ -12,7 +12,7 @@ import type { JournalWitness } from './journal-witness.js';
 const NOW = 1_800_000_000;
 const LATER = NOW + 1_000_000;
 
-/** One that can be told apart by its number. */
+/** One that its number identifies. */
 const event = (number: number, more: Partial<JournalEvent> = {}): JournalEvent =>
   ({
     event: 'token_revoked',
@@ -201,7 +201,7 @@ describe('the journal', () => {
   });
 
   describe('with a checkpoint', () => {
-    it('keeps what counts, puts aside what nobody writes any more, and goes on from there', async () => {
+    it('keeps the lines that count, archives finished files, and goes on from there', async () => {
       const done = await written(1, 2);
       const open = journalOf();
       await open.append(event(3));
@@ -296,7 +296,7 @@ describe('the journal', () => {
       expect(await read()).toEqual(['t1', 't2']);
     });
 
-    it('needs the secret before until everything was written anew', async () => {
+    it('needs the previous secret until everything is rewritten', async () => {
       await written(1);
       const rotated = journalOf('two', 'one');
       await rotated.append(event(2));

@@ -51,9 +51,9 @@ export interface JournalOptions {
 }
 
 /**
- * The record of every decision, and what Redis is restored from: append-only files in a folder that all
- * wallet processes share, and a checkpoint of what counts of them, so that reading them takes a bounded
- * time. Files that a checkpoint covers are put aside in `archive/`, which nobody reads.
+ * The record of every decision, and the source from which Redis is restored: append-only files in a
+ * folder that all wallet processes share. A checkpoint sums them up, so that reading takes a
+ * bounded time. Files that a checkpoint covers move to `archive/`, which is never read.
  */
 export class Journal {
   readonly #writer: JournalWriter;
@@ -97,8 +97,8 @@ export class Journal {
   }
 
   /**
-   * @throws WalletStorageError when it may not be on disk. What cannot be told to be in place is not
-   *   written on any more; where there was no room it is tried again.
+   * @throws WalletStorageError when it may not be on disk. A file whose state is uncertain is not
+   *   written to any more; after a lack of disk space the write is tried again.
    */
   append(event: JournalEvent): Promise<void> {
     return this.#writer.append(event);
@@ -109,7 +109,7 @@ export class Journal {
     return (await this.#read()).state;
   }
 
-  /** Whether it can be written on, as far as can be told without writing. */
+  /** Whether the file can be written to, as far as that shows without writing. */
   async isWritable(): Promise<boolean> {
     try {
       await access(this.options.dir, constants.R_OK | constants.W_OK);
@@ -192,7 +192,7 @@ export class Journal {
         if (handle !== undefined) held.push(handle);
         files.set(name, { head, isDone: handle !== undefined });
       }
-      // The witness may not have heard that they were put aside, or have been put back since.
+      // The anchor may have missed that they were archived, or they have been put back since.
       for (const [name, file] of checkpoint?.files ?? []) {
         const isKept = file.isDone && !files.has(name) && this.#isRecent(name);
         if (isKept) files.set(name, file);
@@ -215,7 +215,7 @@ export class Journal {
     return begun > this.options.now() - HORIZON_SECONDS;
   }
 
-  /** Locked, so that nobody writes to it; `undefined` when somebody may. */
+  /** Locked against other writers; `undefined` when another process may still write to it. */
   async #holdIfDone(name: string, readBytes: number): Promise<FileHandle | undefined> {
     if (name === this.#writer.fileName) return undefined;
     const handle = await open(join(this.options.dir, name), 'r+');

@@ -12,8 +12,9 @@ const SIGNATURE_GAS = 1_000_000n;
 const DEPLOYMENT_GAS = 500_000n;
 
 /**
- * Owners that are contracts: whether one has signed is what its code on one chain says (ERC-1271), or will say once its
- * factory has made it (ERC-6492). Never on several chains: who got an address on one may be somebody else on another.
+ * Owners that are contracts. The contract's code on one chain decides whether it signed (ERC-1271),
+ * or will decide once its factory has deployed it (ERC-6492). One chain alone counts: another party
+ * may own the same address on another chain.
  */
 export class ContractOwners {
   constructor(private readonly chain: Pick<EvmChain, 'chainId' | 'agree'>) {}
@@ -23,11 +24,11 @@ export class ContractOwners {
   }
 
   /**
-   * As two endpoints say alike, where there are two.
+   * Two endpoints must agree, where there are two.
    *
    * @param owner - lower case.
    * @param signature - lower case.
-   * @throws ChainUnavailableError when nobody can be asked, or the code does not come to an end.
+   * @throws ChainUnavailableError when no endpoint answers, or the code does not come to an end.
    */
   async isSignedBy(owner: Address, digest: Hex, signature: Hex): Promise<boolean> {
     const wrapped = unwrapErc6492(signature);

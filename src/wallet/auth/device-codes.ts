@@ -20,7 +20,7 @@ const SECRET = /^[\w-]{43}$/;
 const StoredCode = z.object({
   v: z.literal(2),
   state: z.enum(['pending', 'approved', 'collected']),
-  /** SHA-256 of the agent's secret: whoever reads Redis cannot collect. */
+  /** SHA-256 of the agent's secret: a reader of Redis cannot collect the token. */
   secret: z.string(),
   owner: z.string().optional(),
   /** When tokens of the owner's wallet were last revoked, as it was at the approval. */
@@ -48,7 +48,7 @@ type CodeStatus =
 
 interface Approval {
   readonly owner: Address;
-  /** Unix seconds: what was revoked since is revoked for whoever collects, too. */
+  /** Unix seconds: a revocation since then applies to the collected token, too. */
   readonly epoch: number;
 }
 
@@ -64,9 +64,9 @@ interface Read {
 }
 
 /**
- * Sign-in for agents that have no browser (RFC 8628): the agent shows a link, the owner approves there.
- * Whoever sees the link, over a shoulder, in a chat or in a proxy's log, cannot take the agent's token.
- * What is stored is sealed: nobody but a wallet process approves anything.
+ * Sign-in for agents that have no browser (RFC 8628): the agent shows a link, the owner approves
+ * there. The link alone does not give the agent's token, even when it leaks through a chat or a
+ * proxy's log. Stored approvals are sealed: only a wallet process can make one.
  */
 @Injectable()
 export class DeviceCodes {
@@ -93,7 +93,7 @@ export class DeviceCodes {
     await this.#pending(userCode);
   }
 
-  /** @throws WalletError as {@link assertPending}, also when somebody else is first. */
+  /** @throws WalletError as {@link assertPending}, also when another approval was first. */
   async approve(userCode: string, approval: Approval): Promise<void> {
     const { sealed, stored } = await this.#pending(userCode);
     const approved: StoredCode = { ...stored, state: 'approved', ...approval };
@@ -105,7 +105,7 @@ export class DeviceCodes {
     return statusOf((await this.#ofAgent(deviceCode)).stored);
   }
 
-  /** Who approved, and when, once: of several that collect at the same time one is told. */
+  /** Who approved, and when. Of several concurrent requests one gets the answer. */
   async collect(deviceCode: string): Promise<CollectedApproval | undefined> {
     const { userCode, sealed, stored } = await this.#ofAgent(deviceCode);
     const status = statusOf(stored);

@@ -19,8 +19,9 @@ const USE_SECONDS = 60;
 const REMEMBERED_MAX = 10_000;
 
 /**
- * KEYS: the list. ARGV: now, most that are listed, then id, end and record of each. Seconds. What is over
- * goes, and whatever would end first where there are too many; the list goes with its last.
+ * KEYS: the list. ARGV: now, most that are listed, then id, end and record of each. Seconds.
+ * Expired entries are removed, and those that end first where there are too many. The list expires
+ * with its last entry.
  */
 const NOTE = script(
   'wallet_tokens_note',
@@ -85,7 +86,7 @@ export class IssuedTokens {
     await redisCall('wallet_tokens', this.redis.hdel(tokensKey(wallet), id));
   }
 
-  /** Somebody came with it just now. @param id - of a token, or of a grant. */
+  /** The token was used just now. @param id - of a token, or of a grant. */
   async noteUse(id: string, expiresAt: number): Promise<void> {
     const now = this.now();
     if (now - (this.#used.get(id) ?? 0) < USE_SECONDS) return;
@@ -95,7 +96,7 @@ export class IssuedTokens {
     await redisCall('wallet_token_use', this.redis.set(tokenUseKey(id), now, 'EX', life));
   }
 
-  /** Unix seconds, to the minute, of each; `undefined` for what nobody has used since Redis was new. */
+  /** Unix seconds, to the minute, of each; `undefined` if unused since Redis was new. */
   async lastUses(ids: readonly string[]): Promise<readonly (number | undefined)[]> {
     const reads = ids.map((id) => redisCall('wallet_token_use', this.redis.get(tokenUseKey(id))));
     return (await Promise.all(reads)).map((at) => (at === null ? undefined : Number(at)));

@@ -23,7 +23,7 @@ import { invalidToken, TokenIssuer } from './token.js';
 const OWNER_TOKEN_SECONDS = 900;
 const SECOND_MS = 1000;
 
-/** How somebody has proven to be, or to be sent by, an owner. */
+/** How a caller has proven to be an owner, or to act for one. */
 interface Proof {
   /** For the audit record. */
   readonly by: 'nonce' | 'approval' | 'legacy' | 'oauth';
@@ -49,7 +49,7 @@ interface GrantFacts {
 type Revoked = Pick<Session, 'owner' | 'wallet' | 'tokenId' | 'expiresAt'>;
 
 /** What tokens are made from, and where their revocation is kept. */
-/** Tokens in use: handed out, looked up, revoked. */
+/** Issues, finds and revokes tokens. */
 @Injectable()
 export class Sessions {
   constructor(
@@ -82,11 +82,11 @@ export class Sessions {
   }
 
   /**
-   * A token for somebody who has proven to be, or to be sent by, the owner. An owner who signs in gets no
-   * wallet by that: it is made with the first use of the token, with the first agent or the first grant.
+   * A token for a caller who has proven to be the owner, or to act for the owner. Signing in makes
+   * no wallet: the first use of the token, the first agent or the first grant does.
    *
-   * @throws WalletError `unauthorized`, or `not_found` of a code, for a proof from before all tokens were
-   *   revoked.
+   * @throws WalletError `unauthorized`, or `not_found` of a code, for a proof from before all
+   *   tokens were revoked.
    */
   async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
     this.#assertMay(owner);
@@ -215,7 +215,7 @@ export class Sessions {
     await links?.endNow();
   }
 
-  /** Ends all tokens of a wallet that were handed out before now, the asker's own too; and their links. */
+  /** Revokes all tokens of a wallet issued before now, the caller's own too, and their links. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
     const last = await this.book.tokensNotBefore(wallet.address);
     // One revocation a second: who signs in after this one must not look older than it.
@@ -237,8 +237,8 @@ export class Sessions {
 }
 
 /**
- * @param notBefore - Unix seconds after the last revocation of all tokens. What was asked for in the very
- *   second of the revocation may have come after it.
+ * @param notBefore - Unix seconds after the last revocation of all tokens. A request in the same
+ *   second may have come after it.
  */
 export function assertSince({ askedAt, epoch }: Omit<Proof, 'by'>, notBefore: number): void {
   if (askedAt !== undefined && askedAt < notBefore - 1) {

@@ -23,7 +23,7 @@ import { ContractOwners } from './contract-owners.js';
 const NONCE_LIFE_SECONDS = 600;
 /** Of a contract's signature: owners of a multi-signature wallet, or a passkey's answer, and a wrapper around it. */
 export const SIGNATURE_MAX_BYTES = 8192;
-/** The constant message of older clients: whoever has seen one such signature has it for good. */
+/** The constant message of older clients. One such signature stays valid for good. */
 export const LEGACY_MESSAGE = 'Login to Privy Proxy';
 
 /** ARGV: key, the value it must have. */
@@ -58,8 +58,8 @@ export interface SignedMessage {
 type Proof = Hex | { readonly assertion: Assertion };
 
 /**
- * Proof of owning an address: a message of ours, in the form of EIP-4361, signed by EIP-191. Each can
- * be used once, for the one purpose its text names.
+ * Proof of owning an address: a message of this service, in the form of EIP-4361, signed by
+ * EIP-191. Each can be used once, for the one purpose its text names.
  */
 @Injectable()
 export class SignIn {
@@ -75,8 +75,8 @@ export class SignIn {
 
   /**
    * @param statement - what the owner agrees to by signing; one line.
-   * @param request - the one that is answered by it. Of each the newest message alone is open: whoever may ask for
-   *   messages fills nothing.
+   * @param request - the one that is answered by it. Only the newest message of each request is
+   *   open, so that asking for many fills no memory.
    */
   async challenge(address: Address, statement: string, request?: string): Promise<SignInMessage> {
     const nonce = randomBytes(16).toString('hex');
@@ -106,7 +106,8 @@ export class SignIn {
   }
 
   /**
-   * The address that signed a challenge of ours, which is used up by that, and when it asked for it.
+   * The address that signed a challenge of this service, and when it asked for it. This uses up the
+   * challenge.
    *
    * @param statement - what it must have been signed for.
    * @param request - as it was challenged for.
@@ -116,7 +117,7 @@ export class SignIn {
     const { owner, message, proof } = readSigned(signed);
     const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(message)?.[1];
     const [, named, , agreedTo] = message.split('\n');
-    // The message says who signs in: it must be whoever signed.
+    // The message names who signs in: it must be the signer.
     if (nonce === undefined || named !== getAddress(owner) || agreedTo !== statement) {
       throw refused();
     }
@@ -183,7 +184,7 @@ function keyOf(nonce: string, request: string | undefined): string {
   return nonceKey(request === undefined ? nonce : `for:${tagOf(request)}`);
 }
 
-/** Unix seconds of one line of a message; not a number where there is none. */
+/** Unix seconds of one line of a message; NaN where it is missing. */
 function timeIn(message: string, name: string): number {
   const line = message.split('\n').find((one) => one.startsWith(`${name}: `));
   return Date.parse(line?.slice(name.length + 2) ?? '') / 1000;

@@ -34,11 +34,11 @@ interface TokenClaims {
   readonly expiresAt: number;
 }
 
-/** Makes and reads bearer tokens. What was revoked is not known here. */
+/** Makes and reads bearer tokens. It does not know about revocations. */
 @Injectable()
 export class TokenIssuer {
   readonly #issuer: string;
-  /** What is signed is signed with the first. */
+  /** The first key signs. */
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
 
   constructor(

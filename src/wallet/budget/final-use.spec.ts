@@ -75,7 +75,7 @@ describe('whether an authorization is used, at a final block', () => {
     expect(await readFinalUse(views, ref)).toEqual({ kind: 'disputed' });
   });
 
-  it('is not known while nobody answers', async () => {
+  it('is not known while no endpoint answers', async () => {
     expect(await readFinalUse([silent], ref)).toEqual({ kind: 'unknown' });
     expect(await readFinalUse([], ref)).toEqual({ kind: 'unknown' });
   });

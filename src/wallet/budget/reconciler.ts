@@ -22,10 +22,10 @@ const INTERVAL_MS = 5000;
 const BATCH = 100;
 /** A block after the deadline has to be final before it proves anything: about a second on BNB. */
 const FINAL_AFTER_SECONDS = 3;
-/** What could not be told is asked again after this long. */
+/** After this long a spending without an answer is looked up again. */
 const AGAIN_SECONDS = 30;
 
-/** `open` while the chain can still execute it, cannot be asked, or is told of in two ways. */
+/** `open`: the chain can still execute it, cannot be read, or two endpoints disagree. */
 export type Fate =
   | { readonly kind: 'open' }
   /** Executed in a block that is not final yet. */
@@ -35,7 +35,7 @@ export type Fate =
   | { readonly kind: 'unspent'; readonly block: bigint };
 
 /**
- * Looks up what became of spendings whose deadline has passed. A budget is given back only when a
+ * Looks up the outcome of spendings whose deadline has passed. A budget is released only when a
  * final block later than the deadline shows the authorization unused: nothing can execute it then.
  */
 @Injectable()
@@ -99,7 +99,7 @@ export class Reconciler {
     return useTransaction(chain, { method, asset, payer: wallet, nonce, payTo, amount }, claimed);
   }
 
-  /** What has been told once is not told again, however often somebody asks. */
+  /** A final outcome is not looked up again, however often the payment is read. */
   async #isDue(due: Due): Promise<boolean> {
     const score = await redisCall('wallet_due', this.redis.zscore(dueKey(), writeDue(due)));
     return score !== null;

@@ -111,7 +111,7 @@ export class SpendingStore {
     return (await runScript(this.redis, CONFIRM, [wallet, id, generation])) === 1;
   }
 
-  /** The journal has that it was signed: neither has to be told again. */
+  /** The journal has that it was signed: neither step has to be repeated. */
   async markSigned(wallet: Address, { id, deadline }: Spending): Promise<void> {
     await runScript(this.redis, MARK_SIGNED, [wallet, id, deadline]);
   }

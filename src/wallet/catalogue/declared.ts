@@ -49,8 +49,8 @@ export function declaredJson(said: unknown): JsonObject | undefined {
 }
 
 /**
- * No link or picture of Markdown is left: whoever shows what an agent repeats would fetch a picture by itself,
- * with whatever the URL tells its server.
+ * Removes all Markdown links and pictures: a program that shows the agent's text would fetch a
+ * picture by itself, and send data in its URL.
  */
 function withoutLinks(text: string): string {
   return text.replace(/\](?=[([:])/g, '] ');

@@ -72,7 +72,7 @@ describe('how an entry is bought', () => {
     ['a tool', { type: 'mcp', resource: 'mcp://tool/weather' }, {}],
     ['no URL of the web', { resource: 'mcp://tool/weather' }, {}],
     ['a token that is not known', { accepts: [anOffer({ asset: STRANGE_TOKEN })] }, {}],
-    ['a price nobody has', { accepts: [anOffer({ amount: '9'.repeat(60) })] }, {}],
+    ['a price beyond any balance', { accepts: [anOffer({ amount: '9'.repeat(60) })] }, {}],
     ['a query without end', {}, { queryParams: { a: 'x'.repeat(3000) } }],
   ])('says why not, of %s', (_what, more, input) => {
     const { howToBuy: how, whyNot } = buying(more, input);

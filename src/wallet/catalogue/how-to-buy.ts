@@ -46,7 +46,7 @@ export function howToBuy({ view, offers, info, exampleUrl }: CatalogueItem): Buy
     maxAmount: formatUnits(offer.amount, offer.token.decimals),
     intentId: `service-${randomUUID()}`,
   };
-  // What a seller declares may be too long, or a price nobody has.
+  // A seller's text may be too long, and its price beyond any balance.
   const read = PayInput.safeParse(given);
   if (!read.success) return { whyNot: 'What the seller declares cannot be sent by payment_pay.' };
   const examples: Example[] = [

@@ -84,7 +84,7 @@ describe('the catalogue that an operator has named', () => {
     expect(asked[0]?.pathname).toBe('/v2/discovery/resources');
   });
 
-  it('is not asked for a price in a token whose decimals nobody here knows', async () => {
+  it('is not asked for a price in a token with unknown decimals', async () => {
     const given = { maxPrice: '1', asset: `0x${'e5'.repeat(20)}`, network: 'eip155:97' };
     for (const one of [given, { maxPrice: '1' }]) {
       await expect(search(json({}), one)).rejects.toMatchObject({ code: 'invalid_request' });

@@ -144,7 +144,7 @@ function isTemplateOf({ view, exampleUrl }: CatalogueItem, url: string): boolean
   return exampleUrl !== undefined && standsFor(view.resource, url);
 }
 
-/** A URL as entries have it; as it is where it is none. */
+/** A URL as entries have it; any other text stays as it is. */
 function withoutQuery(text: string): string {
   try {
     const { origin, pathname } = new URL(text);

@@ -21,8 +21,8 @@ interface Asset {
 }
 
 /**
- * How the owner, or anybody, puts money into a wallet. It asks nobody and signs nothing: it is the wallet's own
- * address, written so that other wallets understand it.
+ * How anyone puts money into a wallet. It makes no request and signs nothing: it is the wallet's
+ * own address in a form that other wallets understand.
  *
  * @param chainIds - of the networks that are served.
  * @throws WalletError `invalid_request`

@@ -3,7 +3,7 @@ import { type Address, getAddress } from 'viem';
 /**
  * A request to be paid as wallets read it from a link or a picture (EIP-681).
  *
- * @param amount - atomic units; whoever pays chooses it where it is absent.
+ * @param amount - atomic units; the payer chooses it where it is absent.
  */
 export function tokenRequest(
   token: Address,

@@ -24,7 +24,7 @@ export function qrPicture(text: string): Buffer {
     const isInside = row >= 0 && column >= 0 && row < modules && column < modules;
     return isInside && code.isDark(row, column);
   };
-  // Each line begins with its filter, which is none; a set bit is white.
+  // Each line begins with its filter (0: no filter); a set bit is white.
   const lineBytes = 1 + Math.ceil(pixels / 8);
   const lines = Buffer.alloc(pixels * lineBytes);
   for (let line = 0; line < pixels; line += 1) {

@@ -67,7 +67,7 @@ export class ApprovalService {
 
   async approve(code: string, signed: SignedMessage): Promise<void> {
     const { owner } = readSigned(signed);
-    // Rules that changed since make another statement, which nobody has signed.
+    // Rules that changed since make another statement, which has no signature.
     const rules = await this.rulesOf(owner);
     const { askedAt } = await this.signIn.accept(signed, statementOf(code, rules), codeKey(code));
     const epoch = await this.sessions.epochOf(owner);

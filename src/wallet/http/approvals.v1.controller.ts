@@ -46,7 +46,7 @@ export class ApprovalsV1Controller {
   @Describes('walletInit', 'An agent asks to be let in.', {
     description:
       'A body is not looked at. The owner opens `auth_url` and compares `user_code`; the agent polls ' +
-      'the status with `code`, which it shows to nobody (RFC 8628).',
+      'the status with `code`, which it shows to no one (RFC 8628).',
     answer: jsonAnswer('Two codes, and the page on which its owner approves.', 'WalletCode'),
   })
   @HttpCode(200)

@@ -17,7 +17,7 @@ import { ZodPipe } from './zod.pipe.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** The files of whoever bears the token. Names are in bodies: what is in a URL ends in logs. */
+/** The files of the token's wallet. Names are in bodies, because URLs end in logs. */
 @Controller('v1/wallets/me/files')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)

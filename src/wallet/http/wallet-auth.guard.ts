@@ -22,8 +22,8 @@ import { WALLET_SETTINGS } from '../wallet-tokens.js';
 const MINUTE_SECONDS = 60;
 
 /**
- * Who may use a route: anybody, the bearer of a token, whoever may change the rules; `resource` where
- * tokens of OAuth are good, too.
+ * Who may use a route: everyone, the bearer of a token, or a caller who may change the rules.
+ * `resource`: OAuth tokens are accepted, too.
  */
 export type WalletAccess = 'anybody' | 'session' | 'rules_maker' | 'resource';
 export const WalletAccess = Reflector.createDecorator<WalletAccess>();
@@ -75,7 +75,7 @@ export class WalletAuthGuard implements CanActivate {
     await this.#count(`ip:${addressGroup(request.ip)}`);
   }
 
-  /** The bearer of a token of either kind; whoever has none is told where to get one. */
+  /** The bearer of a token of either kind; without one the answer says where to get one. */
   async #resource(request: Request): Promise<Session> {
     const { settings } = this;
     if (!settings.hasOAuth) return this.#session(request);

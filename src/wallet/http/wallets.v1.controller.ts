@@ -47,13 +47,13 @@ import { ZodPipe } from './zod.pipe.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** A number as it is written; any other text is none. */
+/** A decimal number; any other text counts as absent. */
 const Limit = z.preprocess(
   (text) => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : text),
   HistoryInput.shape.limit,
 );
 
-/** The wallet of whoever bears the token. */
+/** The wallet of the bearer of the token. */
 @Controller('v1/wallets/me')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)

@@ -155,7 +155,7 @@ export class HubClient {
   async #fetch(url: string, maxBytes: number, request: RequestInit): Promise<Response> {
     let response: Response;
     try {
-      // What has a signal of its own takes as long as that lets it.
+      // A request with a signal of its own takes as long as that signal allows.
       const timeoutMs = request.signal ? STREAM_MAX_MS : this.timeoutMs;
       response = await boundedFetch(timeoutMs, maxBytes)(url, request);
     } catch (error) {
@@ -196,7 +196,7 @@ function noHub(): WalletError {
   return new WalletError('fetch_failed', 'What answers there answers as no file hub does.');
 }
 
-/** By its status alone, in words of ours. */
+/** By its status alone, in the words of this service. */
 function refusalOf({ status, headers }: Response): WalletError {
   switch (status) {
     case 401:
@@ -215,7 +215,8 @@ function refusalOf({ status, headers }: Response): WalletError {
       return new WalletError('invalid_request', 'The file is larger than the file hub takes.');
     case 451:
       return new WalletError('forbidden', 'The operator of the file hub has taken this file down.');
-    // 410 is of a link of ours that was made a moment ago: all were taken back in this very second.
+    // 410 belongs to a link of this service made a moment ago: all links were revoked in the same
+    // second.
     case 408:
     case 410:
     case 429:

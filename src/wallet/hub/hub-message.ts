@@ -22,7 +22,7 @@ interface RequestTerms {
   readonly nonce: Hex;
 }
 
-/** What an owner lets whoever has a link do with one name. */
+/** What a link allows its bearer to do with one name. */
 interface CommonTerms {
   /** Lower case. */
   readonly owner: Address;

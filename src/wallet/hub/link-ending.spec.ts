@@ -61,7 +61,7 @@ describe('links that ended with their tokens', () => {
     now = 1_800_000_100;
   });
 
-  it('are told to the hub at once, of both kinds, and once', async () => {
+  it('are sent to the hub at once, of both kinds, and once', async () => {
     note();
     await ending().endNow();
     await ending().endNow();
@@ -69,7 +69,7 @@ describe('links that ended with their tokens', () => {
     expect([noted.size, failures]).toEqual([0, []]);
   });
 
-  it('are told again when the hub was away, by any process', async () => {
+  it('are sent again by any process when the hub was away', async () => {
     note();
     const away = new WalletError('fetch_failed', 'away');
     refusals = [undefined, away];
@@ -92,14 +92,14 @@ describe('links that ended with their tokens', () => {
     expect(noted.size).toBe(0);
   });
 
-  it('are none where the hub has no such links', async () => {
+  it('are not sent where the hub has no such links', async () => {
     note();
     refusals = [new WalletError('forbidden', 'public'), new WalletError('forbidden', 'public')];
     await ending().endNow();
     expect([noted.size, failures]).toEqual([0, []]);
   });
 
-  it('are told again where a hub says that it does not know whose they are', async () => {
+  it('are sent again where a hub does not know their owner', async () => {
     note();
     const unknown = new WalletError('not_found', 'nothing');
     refusals = [new WalletError('forbidden', 'full'), unknown];

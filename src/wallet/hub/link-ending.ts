@@ -12,7 +12,7 @@ import type { HubClient } from './hub-client.js';
 
 const INTERVAL_MS = 5000;
 const BATCH = 20;
-/** A hub that could not be told is told again after this long. */
+/** After this long the hub is notified again. */
 const AGAIN_SECONDS = 30;
 /** An answer to who ends tokens waits so long for the hub; the rest is done behind it. */
 const PATIENCE_MS = 3000;
@@ -20,8 +20,8 @@ const PATIENCE_MS = 3000;
 export const LINK_PATHS = ['/api/shared', '/api/incoming'] as const;
 
 /**
- * Tells the hub which links ended with their tokens. What it has to be told is noted in the step that ends the
- * tokens, and stays noted until the hub has said that it knows.
+ * Notifies the hub of links that ended with their tokens. Each is noted in the step that ends the
+ * tokens, and stays noted until the hub has confirmed it.
  */
 export class LinkEnding {
   #timer: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export class LinkEnding {
     step.zadd(endedLinksKey(), now, memberOf(owner, family, now));
   }
 
-  /** Tells the hub what was noted. Where it does not answer soon, or now, it is told later. */
+  /** Sends the noted endings to the hub. If it does not answer soon, they are sent later. */
   async endNow(): Promise<void> {
     await within(PATIENCE_MS, this.#tick());
   }

@@ -15,7 +15,7 @@ const SESSION: Session = {
 };
 
 describe('links that are all taken back', () => {
-  /** @param refusals - what the hub says for each path; it takes back where there is none. */
+  /** @param refusals - the hub's refusal for each path; without one it revokes the link. */
   const takeAllBack = async (refusals: Readonly<Record<string, WalletError>>) => {
     const asked: string[] = [];
     const client: Pick<HubClient, 'takeBack'> = {

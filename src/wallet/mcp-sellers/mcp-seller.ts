@@ -47,8 +47,9 @@ interface Dialect {
 }
 
 /**
- * Calls tools of MCP servers that nobody here trusts. Each call has a connection of its own kind: nothing is kept from
- * one to the next, no request of the server's is answered, no redirect is followed, and a call is sent once.
+ * Calls tools of untrusted MCP servers. Each call has a connection of its own kind: nothing is kept
+ * from one to the next, no request of the server's is answered, no redirect is followed, and a call
+ * is sent once.
  */
 @Injectable()
 export class McpSeller {
@@ -145,7 +146,7 @@ export class McpSeller {
     return this.fetcher.open({ url, method: 'POST', headers: given, body }, own, signal);
   }
 
-  /** Nobody waits for it, or minds what becomes of it. */
+  /** Its result does not matter and is not awaited. */
   #leave({ url, headers: given }: Request, { headers }: Dialect): void {
     if (headers['mcp-session-id'] === undefined) return;
     const request = { url, method: 'DELETE', headers: { ...given, ...headers } } as const;
@@ -175,7 +176,7 @@ function said(status: number): WalletError {
   if (status === 401 || status === 403) {
     return new WalletError(
       'fetch_failed',
-      `The MCP server lets nobody in without credentials (status ${status}): they go into headers.`,
+      `The MCP server requires credentials (status ${status}): put them into headers.`,
     );
   }
   return new WalletError(

@@ -56,7 +56,7 @@ describe('the message that answers a request', () => {
       );
     });
 
-    it('is none before its empty line, and two ends of one kind are two', async () => {
+    it('is complete at its empty line, and two endings of one kind are two', async () => {
       expect(await read(STREAM, `${event.join('\r\n')}\r\n`, size)).toBeUndefined();
       expect(await read(STREAM, `data: {\r\rdata: "id":2,"result":1}\r\r`, size)).toBeUndefined();
     });
@@ -91,7 +91,7 @@ describe('the message that answers a request', () => {
     ['another answer', '{"id":3,"result":{}}'],
     ['a request', '{"id":2,"method":"ping"}'],
     ['what is too deep', `{"id":2,"result":${'['.repeat(40)}${']'.repeat(40)}}`],
-  ])('is none in %s', async (_, text) => {
+  ])('is not found in %s', async (_, text) => {
     expect(await read('application/json', text)).toBeUndefined();
     expect(await read(STREAM, `data: ${text}\n\n`)).toBeUndefined();
   });

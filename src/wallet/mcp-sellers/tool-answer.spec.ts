@@ -36,8 +36,8 @@ describe('what a tool answered', () => {
     ['a demand as text', { result: { isError: true, content: [asText(demand)] } }, 402, demand],
     ['a demand as an error', { error: { code: 402, data: demand } }, 402, demand],
     ['a demand as the other error', { error: { code: -32_042, data: demand } }, 402, demand],
-    ['offers in a result, which are none', { result: { structuredContent: demand } }, 200],
-    ['a demand of another error, which is none', { error: { code: -1, data: demand } }, 400],
+    ['offers in a result without an error', { result: { structuredContent: demand } }, 200],
+    ['a demand in another error', { error: { code: -1, data: demand } }, 400],
     ['a result beside a failed settlement', paid({ content }, failed), 402, undefined, failed],
     ['an error of the tool', { result: { isError: true, content } }, 500],
     ['an error of a tool that was paid', paid({ isError: true }, receipt), 500, undefined, receipt],
@@ -77,7 +77,7 @@ describe('what a tool answered', () => {
     ['no result', {}],
     ['a plain value', { result: 'Rain.' }],
     ['a question', { result: { resultType: 'input_required', inputRequests: {} } }],
-  ])('is none where it is %s', (_, message) => {
+  ])('is not accepted where it is %s', (_, message) => {
     expect(() => toolAnswer(URL, message)).toThrow('What the MCP server answered');
   });
 });

@@ -7,7 +7,10 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
-/** Where a receipt is: in what is told beside a result, in a demand after a settlement that failed, or in an error. */
+/**
+ * The receipt's name in the metadata of a result, in a demand after a failed settlement, or in an
+ * error.
+ */
 const RECEIPT = 'x402/payment-response';
 /** Errors of JSON-RPC by which some servers demand payment, in place of a result. */
 const DEMANDING: ReadonlySet<unknown> = new Set([402, -32_042]);
@@ -30,7 +33,7 @@ export function toolAnswer(url: string, { result, error }: JsonObject): FetchAns
   }
   if (!isJsonObject(result)) throw noAnswer('is no result of a tool');
   if ((result['resultType'] ?? 'complete') !== 'complete') {
-    throw noAnswer('asks its caller something, which nobody here can answer');
+    throw noAnswer('asks its caller a question, which this wallet cannot answer');
   }
   const { content, structuredContent, isError } = result;
   const demand = isError === true ? demandOf(result) : undefined;
@@ -42,7 +45,7 @@ export function toolAnswer(url: string, { result, error }: JsonObject): FetchAns
   return answerOf(url, isUnpaid ? DEMANDED : failed, shown, { demand, receipt });
 }
 
-/** In what is told beside a result or the data of an error, or among that. */
+/** In the metadata of a result or in the data of an error, at the top or one level below. */
 function receiptIn(told: JsonObject | undefined): JsonObject | undefined {
   const beside = readOptionalObject(readOptionalObject(told?.['_meta'])?.[RECEIPT]);
   return beside ?? readOptionalObject(told?.[RECEIPT]);

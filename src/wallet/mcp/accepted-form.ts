@@ -49,7 +49,7 @@ export function acceptHeaderOf(form: 'json' | 'stream'): string {
   return form === 'json' ? JSON_TYPE : BOTH;
 }
 
-/** A stream of events as the one message in it that answers; what is told on the way is left out. */
+/** The one message of an event stream that answers; notifications on the way are left out. */
 async function asJson(answer: Response): Promise<Response> {
   if (answer.headers.get('content-type')?.startsWith(STREAM_TYPE) !== true) return answer;
   const text = await answer.text();

@@ -7,7 +7,7 @@ import { type Refusal, refusalOf, RefusalOutput } from '../tools/refusal.js';
 export interface Refusing {
   /** Where the owner changes the rules. */
   readonly publicUrl: string;
-  /** Told of what should not happen; the agent is told no more than that it did. */
+  /** Gets unexpected errors; the agent sees only that one happened. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -40,7 +40,7 @@ export async function letAgentIn(
       keep(tokenFile, status.token);
       return true;
     }
-    // It is over, or somebody else has collected it.
+    // It is over, or another process has collected it.
     if (status !== undefined && status.status !== 'pending') return false;
     await sleep(POLL_MS);
   }
@@ -66,7 +66,7 @@ async function ask(url: string, body: object = {}): Promise<unknown> {
   return response.json();
 }
 
-/** In one step: whoever reads meanwhile finds the old token or the new one. */
+/** In one step: a concurrent reader finds the old token or the new one. */
 function keep(file: string, token: string): void {
   const next = `${file}.${process.pid}.new`;
   writeFileSync(next, token, { mode: 0o600 });

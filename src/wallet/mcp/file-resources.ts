@@ -66,7 +66,7 @@ export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Ref
   );
 }
 
-/** What goes wrong is told as the tools tell it. */
+/** Errors read as those of the tools. */
 async function told<T>(refusing: Refusing, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -103,7 +103,7 @@ function nameIn(uri: string): string | undefined {
   }
 }
 
-/** A cursor is a number of files; one that is none begins anew. */
+/** A cursor is a number of files; any other text starts at the beginning. */
 function offsetOf(cursor: string | undefined): number {
   return /^\d{1,6}$/.test(cursor ?? '') ? Number(cursor) : 0;
 }

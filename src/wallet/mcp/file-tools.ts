@@ -26,7 +26,7 @@ const ADDS = {
   idempotentHint: false,
   openWorldHint: true,
 } as const;
-/** What was there under that name is not found there any more. */
+/** The previous file of that name cannot be found any more. */
 const REPLACES = { ...ADDS, destructiveHint: true, idempotentHint: true } as const;
 
 /** The files of the wallet at the hub, in the order they are listed in. */
@@ -46,7 +46,7 @@ export const FILE_TOOLS: Readonly<Record<string, Tool>> = {
     title: 'Address for a file',
     description:
       'An address where a program stores one file of this wallet, once, by an HTTP PUT with the file as its body: for what ' +
-      'is too large for a message, such as by curl -T. Whoever has the address can use it: give it to that program alone.',
+      'is too large for a message, such as by curl -T. Anyone who has the address can use it: give it to that program alone.',
     input: FileUploadInput,
     output: FileUploadOutput,
     annotations: ADDS,
@@ -75,7 +75,7 @@ export const FILE_TOOLS: Readonly<Record<string, Tool>> = {
   hub_share: tool({
     title: 'Share a file',
     description:
-      'A link by which whoever has it reads one file of this wallet, for a while; with once by the first who reads it alone. ' +
+      'A link that lets its bearer read one file of this wallet, for a while; with once only the first reader. ' +
       'Ask the user before you share what they have not asked you to share. hub_unshare takes it back.',
     input: FileShareInput,
     output: FileShareOutput,
@@ -86,7 +86,7 @@ export const FILE_TOOLS: Readonly<Record<string, Tool>> = {
   hub_unshare: tool({
     title: 'Take a link back',
     description:
-      'Takes back a link of hub_share or an address of hub_put_url, or all that were made until now. What was read stays read.',
+      'Revokes a link of hub_share or an address of hub_put_url, or all that were made until now. Files that were read before stay read.',
     input: FileUnshareInput,
     output: FileUnshareOutput,
     annotations: REPLACES,

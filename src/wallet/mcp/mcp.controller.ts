@@ -54,8 +54,8 @@ export class McpController {
   }
 
   /**
-   * For tokens that somebody pasted: some clients drop their headers once they find an authorization
-   * server. Nothing here tells of one.
+   * For tokens that a user pasted: some clients drop their headers once they find an authorization
+   * server, so none is announced here.
    */
   @All('token')
   @WalletAccess('session')
@@ -109,7 +109,7 @@ export class McpController {
       legacy: 'stateless',
       // There is no change to wait for, and a stream would outlive the process that is asked to end.
       maxSubscriptions: 0,
-      // What clients did wrong: they are told, too.
+      // Errors of clients: they get an answer, too.
       onerror: (err) => {
         this.logger.debug({ err }, 'MCP request refused');
       },

@@ -20,12 +20,12 @@ const Awaiting = z.object({
 });
 
 /**
- * Where a purchase waits for its owner, and the client can show pages: the question that leads its user to
- * the owner's page (an elicitation by URL). What the client answers is no approval: that is the owner's
- * signature on the page. So it is asked once, and then told what stands.
+ * Where a purchase waits for its owner, and the client can show pages: the question that leads its
+ * user to the owner's page (an elicitation by URL). The client's answer is no approval: only the
+ * owner's signature on the page is. So the client is asked once, and then gets the current state.
  *
- * Clients of 2025-11-25 and before can be asked where the connection is theirs alone (stdio). Over HTTP
- * without sessions nobody knows what they can do: they read the link in the result.
+ * Clients of 2025-11-25 and before can be asked where the connection is theirs alone (stdio). Over
+ * HTTP without sessions their abilities are not known: they read the link in the result.
  */
 export function ownerQuestion(
   server: McpServer,

@@ -20,7 +20,7 @@ export const UNKNOWN: Refusal = {
 };
 const NO_TOKEN: Refusal = {
   error:
-    'There is no token for the wallet service. Whoever set this up puts it into X402_WALLET_TOKEN or X402_WALLET_TOKEN_FILE; it does not belong in a conversation.',
+    'There is no token for the wallet service. Put it into X402_WALLET_TOKEN or X402_WALLET_TOKEN_FILE of this server; it does not belong in a conversation.',
   code: 'unauthorized',
 };
 
@@ -28,7 +28,7 @@ interface Question {
   readonly method?: 'GET' | 'POST';
   readonly path: string;
   readonly body?: unknown;
-  /** What is told when no answer comes. */
+  /** The refusal when no answer comes. */
   readonly silence?: Refusal;
 }
 

@@ -43,7 +43,7 @@ export function tool<I extends z.ZodObject, O extends z.ZodObject>(facts: ToolFa
   };
 }
 
-/** Changes nothing and asks nobody but this service. */
+/** Changes nothing and asks only this service. */
 export const LOOKS_INSIDE = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -52,7 +52,7 @@ export const LOOKS_INSIDE = {
 } as const;
 /** Changes nothing, and asks a chain or a seller. */
 export const LOOKS_OUTSIDE = { ...LOOKS_INSIDE, openWorldHint: true } as const;
-/** What is paid is gone; but one `intentId` pays once, however often it is asked for. */
+/** A payment cannot be undone; but one `intentId` pays once, however often it is sent. */
 export const SPENDS = {
   readOnlyHint: false,
   destructiveHint: true,

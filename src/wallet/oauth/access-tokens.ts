@@ -41,7 +41,7 @@ export class AccessTokens {
   }
 }
 
-/** Whoever bears a token, of either kind. */
+/** Finds the bearer of a token of either kind. */
 @Injectable()
 export class Bearers {
   constructor(

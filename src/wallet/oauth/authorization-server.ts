@@ -77,7 +77,7 @@ export async function startAuthorizationServer(parts: ServerParts): Promise<Prov
   const { default: Server, errors } = await import('oidc-provider');
   const { publicUrl } = parts.settings;
   const server = new Server(publicUrl, configurationOf(parts, Server, errors));
-  // What stands before us is told by the settings, not by headers: see the controller, which writes them.
+  // The settings say which proxy stands in front, not the headers: the controller writes them.
   server.proxy = true;
   server.use(ourNames({ publicUrl, scopes: scopesOffered(parts.settings) }));
   const onFailure = (err: unknown): void => {
@@ -212,7 +212,7 @@ class KindOfRecord implements Adapter {
   ) {}
 
   async upsert(id: string, payload: AdapterPayload, seconds = HOUR_SECONDS): Promise<void> {
-    // Nobody stays signed in.
+    // There are no lasting sign-ins.
     if (this.kind === 'Session') return;
     if (this.kind === 'Client') {
       await this.#register(id, payload);
@@ -263,8 +263,8 @@ class KindOfRecord implements Adapter {
   }
 
   /**
-   * Of two at the same time one alone gets through. The other is a thief, or robbed: who it is nobody
-   * knows, so neither keeps what it has (RFC 9700, section 4.14.2).
+   * Of two concurrent uses only one gets through. One of them is a thief, and it is not known
+   * which, so both lose their tokens (RFC 9700, section 4.14.2).
    */
   async consume(id: string): Promise<void> {
     if ((await this.parts.records.consume(this.kind, id)) !== undefined) return;
@@ -297,7 +297,9 @@ function addressOf(context: KoaContextWithOIDC | undefined): string | undefined 
   return (context?.req as { readonly ip?: string } | undefined)?.ip;
 }
 
-/** Of a code or refresh token, the owner whose grant still stands; elsewhere whoever has just signed. */
+/**
+ * Of a code or refresh token, the owner whose grant is still valid; elsewhere the latest signer.
+ */
 async function findAccount(
   { grants, sessions }: ServerParts,
   owner: string,
@@ -317,9 +319,9 @@ async function findAccount(
 }
 
 /**
- * What clients name in other ways than we do. A request that names no scope of ours is one for what the
- * refusal at the resource named (RFC 6749, section 3.3): clients that connect again leave it out. The owner
- * reads and signs what it comes to.
+ * Translates names that clients use differently. A request without a known scope asks for the scope
+ * that the resource's refusal named (RFC 6749, section 3.3), because clients leave it out when they
+ * connect again. The owner reads and signs the result.
  */
 function ourNames(names: Names): Parameters<Provider['use']>[0] {
   return async (ctx, next) => {

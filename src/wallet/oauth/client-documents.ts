@@ -9,7 +9,7 @@ import { keepKnownFields } from './client-metadata.js';
 const DOCUMENT_MAX_BYTES = 5120;
 const HEADERS_MAX_BYTES = 8192;
 const TIMEOUT_MS = 2500;
-/** Documents that are fetched at the same time, whoever asks for them. */
+/** Limit of documents fetched at the same time, for all callers together. */
 const FETCHES_MAX = 32;
 /** Of one network: it takes sixteen of them to keep all others waiting. */
 const NETWORK_FETCHES_MAX = 2;
@@ -67,7 +67,7 @@ export class ClientDocuments implements OnModuleDestroy {
     const wanted = { url, method: 'GET', headers: { accept: 'application/json' } } as const;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const answer = await this.#safe.fetch({ ...wanted, body: undefined }, signal);
-    // Who vouches for a client is the host in its name, and nobody that host sends us on to.
+    // The host in the client's name vouches for it; a host it redirects to does not.
     if (answer.url !== new URL(url).href || answer.isCutOff) {
       throw new FetchError('fetch_failed', 'It is somewhere else, or too large.');
     }

@@ -15,7 +15,7 @@ const PRIVATE_USE = /^([a-z][a-z\d+.-]*:\/\/[^/?#]|[a-z][a-z\d-]*(\.[a-z\d-]+)+:
 const NOT_PRIVATE =
   /^(about|blob|chrome|chrome-extension|data|edge|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|moz-extension|ms-.*|res|resource|search.*|shell|sms|ssh|tel|telnet|vbscript|view-source|wss?):$/;
 
-/** What is kept of a registration; the library has more, nothing of which is used here. */
+/** The fields of a registration that are stored; other fields of the library are not used here. */
 const KEPT: ReadonlySet<string> = new Set([
   'client_id',
   'client_secret',
@@ -80,7 +80,10 @@ export function problemOf(metadata: Readonly<Record<string, unknown>>): string |
   return 'redirect_uris must be by https, by http to this machine (127.0.0.1, [::1], localhost), or by a scheme of the client alone (name://host/path)';
 }
 
-/** A code is sent there: nobody between may read it. Who else answers to a scheme has no proof key. */
+/**
+ * A code is sent there, so it must be safe on the way. Another program with the same scheme has no
+ * proof key.
+ */
 function isRedirect(text: unknown): boolean {
   if (typeof text !== 'string' || text.length > REDIRECT_MAX_CHARACTERS) return false;
   if (!URL.canParse(text)) return false;

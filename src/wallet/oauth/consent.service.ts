@@ -75,7 +75,7 @@ export class ConsentService {
     const interaction = await openRequest(visit);
     const asked = await describe(server, interaction);
     const { owner } = readSigned(signed);
-    // Rules that changed since make another statement, which nobody has signed.
+    // Rules that changed since make another statement, which has no signature.
     const statement = statementOf(visit.uid, asked, await this.approvals.rulesOf(owner));
     const { askedAt } = await this.signIn.accept(signed, statement, placeOf(visit));
     await sessions.prepare(owner, request.ip);

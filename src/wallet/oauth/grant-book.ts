@@ -22,7 +22,7 @@ const StoredGrant = z.object({
     return z.NEVER;
   }),
   clientId: z.string(),
-  /** As the client calls itself, made harmless. Nobody has checked it. */
+  /** As the client calls itself, made harmless. It is not verified. */
   clientName: z.string(),
   /** Where its codes are sent: the host that really gets in. */
   redirectHost: z.string(),

@@ -83,7 +83,7 @@ export function withOurNames(request: IncomingMessage, names: Names): IncomingMe
     yield Buffer.from(parameters.toString());
   }
   const headers = { ...request.headers, 'transfer-encoding': 'chunked' };
-  // It is another length than the one that was told.
+  // The length differs from the announced one.
   delete headers['content-length'];
   return Object.create(request, {
     iterator: { value: form },

@@ -50,8 +50,8 @@ export function resourceOf(publicUrl: string): string {
 }
 
 /**
- * The scopes a message of MCP needs: calls of tools by the tool, all else by being let in at all. What is no tool of
- * the list needs the scope that spends.
+ * The scopes a message of MCP needs: calls of tools by the tool, all else by being let in at all.
+ * An unknown tool needs the scope that spends.
  */
 export function scopesNeeded(message: unknown): readonly Scope[] {
   if (typeof message !== 'object' || message === null) return [];
@@ -60,7 +60,7 @@ export function scopesNeeded(message: unknown): readonly Scope[] {
   const name = (params as { readonly name?: unknown } | null | undefined)?.name;
   const scope = (typeof name === 'string' ? TOOL_SCOPES.get(name) : undefined) ?? 'wallet:pay';
   const { saveTo } = readOptionalObject(readOptionalObject(params)?.['arguments']) ?? {};
-  // What is bought into the files needs both.
+  // A purchase saved into the files needs both.
   return saveTo === undefined || scope === 'hub' ? [scope] : [scope, 'hub'];
 }
 
@@ -69,7 +69,8 @@ function named(scope: Scope, tools: readonly string[]): readonly (readonly [stri
 }
 
 /**
- * The `WWW-Authenticate` of the resource (RFC 6750, RFC 9728): it leads a client to whoever gives tokens.
+ * The `WWW-Authenticate` of the resource (RFC 6750, RFC 9728): it leads a client to the
+ * authorization server.
  *
  * @param scopes - what is missing, or what a client starts with.
  */

@@ -28,8 +28,8 @@ export class OAuthRecords {
   ) {}
 
   /**
-   * @param id - for tokens and codes the secret itself: a hash of it names the record, and the record
-   *   does not have it. Whoever reads Redis collects nothing.
+   * @param id - for tokens and codes the secret itself. Only its hash is stored, so a reader of
+   *   Redis gets no token.
    */
   async put(kind: string, id: string, payload: AdapterPayload, seconds: number): Promise<void> {
     const text = JSON.stringify({ ...payload, jti: undefined });

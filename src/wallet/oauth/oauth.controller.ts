@@ -19,7 +19,7 @@ import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { AUTHORIZATION_SERVER } from './authorization-server.js';
 import { OAUTH_PATHS } from './oauth-names.js';
 
-/** The cookies of the library that would keep somebody signed in. */
+/** The cookies by which the library would keep a user signed in. */
 const SESSION_COOKIE = /^_session(\.legacy)?(\.sig)?=/;
 
 /** The endpoints, and where a browser comes back to. */

@@ -15,7 +15,7 @@ import {
 } from '../wallet-keys.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
-/** Of those that no owner has let in, whoever registered them. */
+/** Limit of clients that no owner has let in, of all networks together. */
 const WAITING_MAX = 10_000;
 /** Of one network: a hundred of them fill the list. */
 const NETWORK_MAX = 100;

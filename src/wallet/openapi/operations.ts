@@ -69,13 +69,13 @@ export const NOT_FOUND = {
     code: 'not_found',
   }),
 };
-/** Of routes that ask somebody else. */
+/** Of routes that call a seller or a hub. */
 export const OUTSIDE = {
   422: refusal('The seller asks for what this wallet cannot pay.', {
     error: 'The server asks for payment, but not by x402.',
     code: 'no_acceptable_offer',
   }),
-  502: refusal('Somebody else did not answer, or it is not known what came of it.', {
+  502: refusal('The other service did not answer, or the outcome is not known.', {
     error: 'The server could not be reached.',
     code: 'fetch_failed',
   }),

@@ -52,7 +52,7 @@ export const DescribesPurchase = (
   DescribesWithToken(operationId, summary, {
     description,
     body,
-    answer: jsonAnswer('What came of it; `status` says what.', 'WalletPayment'),
+    answer: jsonAnswer('The outcome, as `status` says.', 'WalletPayment'),
     more: { ...FORBIDDEN, ...CONFLICT, ...OUTSIDE },
   });
 

@@ -34,8 +34,8 @@ return 1`,
 );
 
 /**
- * KEYS: passkeys, owner of the credential while it is new, passkey while it is new. ARGV: owner, tag of the credential,
- * record, life in seconds. 0 where the credential is somebody else's.
+ * KEYS: passkeys, owner of the credential while it is new, passkey while it is new. ARGV: owner,
+ * tag of the credential, record, life in seconds. 0 where the credential belongs to another owner.
  */
 const PROPOSE = script(
   'wallet_passkey_propose',
@@ -47,8 +47,9 @@ return 1`,
 );
 
 /**
- * KEYS: passkeys. ARGV: owner, tag of the credential, record, counter. 0 where the credential is somebody else's. What
- * is kept is not in the journal before somebody says so.
+ * KEYS: passkeys. ARGV: owner, tag of the credential, record, counter. 0 where the credential
+ * belongs to another owner. A stored passkey counts as missing in the journal until that is
+ * confirmed.
  */
 const KEEP = script(
   'wallet_passkey_keep',
@@ -89,10 +90,11 @@ export class PasskeyBook {
   ) {}
 
   /**
-   * Keeps one that was made, until its time is up. What is kept is found by the owner and the credential alike, so that
-   * nobody can have a credential of theirs found in the place of another's.
+   * Stores a new passkey until its time is up. It is found by owner and by credential alike, so
+   * that no one can put a credential in the place of another owner's.
    *
-   * @returns whether the credential is this owner's: false where it is, or is to be, somebody else's.
+   * @returns whether the credential is this owner's: false where it is, or will be, another
+   *   owner's.
    */
   async propose(owner: Address, passkey: StoredPasskey, seconds: number): Promise<boolean> {
     const tag = tagOf(passkey.id);
@@ -150,7 +152,10 @@ export class PasskeyBook {
     return text === undefined ? undefined : StoredPasskey.parse(JSON.parse(text));
   }
 
-  /** Whose a credential says to be. Whoever can write to Redis can say so, too: its key decides. */
+  /**
+   * The owner a credential claims. A writer of Redis can claim it, too: the credential's key
+   * decides.
+   */
   async ownerOf(credentialId: string): Promise<Address | undefined> {
     const tag = tagOf(credentialId);
     const known = readAddress(await this.#read(`i:${tag}`));

@@ -138,10 +138,12 @@ export class PasskeyOwners {
   }
 
   /**
-   * For good: it has signed what an owner signs. Redis has it first, marked as not in the journal: who ends between the
-   * steps, or is not answered by one of them, leaves a passkey that is good here and that is noted at its next use.
+   * Stores it for good, after its first signature. Redis has it first, marked as missing in the
+   * journal: a process that ends between the two steps leaves a valid passkey, which the next use
+   * writes to the journal.
    *
-   * @returns false where the credential is somebody else's by now; then the journal does not hear of it.
+   * @returns false where the credential belongs to another owner by now; then the journal does not
+   *   record it.
    */
   async #keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
     const { journal, book, now } = this;

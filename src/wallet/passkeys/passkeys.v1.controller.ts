@@ -16,7 +16,7 @@ const OPTIONS_CHARACTERS = 100;
 /** Of a passkey, six times: it is kept for an hour, and the room is measured by ten minutes. */
 const PASSKEY_CHARACTERS = 3600;
 
-/** How somebody without a browser wallet becomes an owner. Passkeys sign in where others do. */
+/** Lets a person without a browser wallet become an owner. Passkeys sign in where others do. */
 @Controller('v1/passkeys')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)

@@ -36,7 +36,7 @@ import type { Offer, PaymentRequired } from './offer.js';
 const DEAL_MAX_CHARACTERS = 16_384;
 
 export interface Purchase extends FetchRequest {
-  /** What is called at the URL, which is an MCP server's then; absent for what is fetched there. */
+  /** The MCP tool to call at the URL; absent for a plain HTTP request. */
   readonly tool?: ToolCall | undefined;
   /** The most to pay, in whole tokens, as a decimal. */
   readonly maxAmount: string;
@@ -91,8 +91,8 @@ export class Charger {
   ) {}
 
   /**
-   * Takes the first offer, in the seller's order, that the rules and the balance allow. One about which the
-   * owner would have to be asked comes after those that need nobody.
+   * Takes the first offer, in the seller's order, that the rules and the balance allow. Offers that
+   * need the owner's approval come last.
    *
    * @param url - that made the offers.
    * @param replaces - the record of a payment that is over; empty for none.

@@ -5,7 +5,7 @@ import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { type BodySource, type ExpectedFile, ResumedBody } from './resumed-body.js';
 
-/** Bytes of a file of which no type is told. */
+/** The type of a file whose type is not known. */
 const ANY_TYPE = '';
 export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
 

@@ -21,7 +21,7 @@ const Result = z.object({
   isCutOff: z.boolean(),
 });
 
-/** What is being bought, and what a resumed purchase needs to present the very same payment. */
+/** The purchase, and the data a resumed purchase needs to present the same payment. */
 const AcceptedOffer = z.object({
   x402Version: z.union([z.literal(1), z.literal(2)]),
   url: z.string(),
@@ -109,12 +109,12 @@ if stored and stored ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
 return 1`,
 );
-/** Each time somebody else has written between the look and the step. */
+/** Attempts when other writers change the record between read and write. */
 const WRITE_TRIES = 5;
 
 /**
- * Intents in Redis. The text begins with how often the intent was charged, so that a payment that was
- * over is told from the one that took its place; the rest is sealed, for URLs have secrets in them.
+ * Intents in Redis. The text begins with how often the intent was charged, so that an ended payment
+ * differs from the one that took its place; the rest is sealed, for URLs have secrets in them.
  */
 @Injectable()
 export class IntentStore {

@@ -65,7 +65,7 @@ export function noOffer(answer: FetchAnswer): WalletError {
     'no_acceptable_offer',
     compressionOf(answer) === undefined
       ? 'The server asks for payment, but not by x402.'
-      : 'The server asks for payment in an answer that it has compressed, which nobody offered to read.',
+      : 'The server compressed its request for payment, although this wallet accepts no compression.',
   );
 }
 

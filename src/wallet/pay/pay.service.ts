@@ -81,7 +81,7 @@ export class PayService {
     if (intent.request !== requestDigest(wanted)) throw usedForAnother();
     if (intent.state === 'paid') {
       const view = await this.records.shown(address, wanted.intentId, stored);
-      // Proven never to be executed, whatever the seller said: the intent may be paid for anew.
+      // Proven never to be executed, whatever the seller said: the intent may be paid again.
       if (view.status === 'not_paid') return this.#buy(session, wanted, record);
     }
     if (intent.state !== 'reserved') return this.#save(session, wanted, stored);
@@ -90,7 +90,7 @@ export class PayService {
     const isOver = deal.spending.deadline <= this.now();
     if (isOver || intent.result !== undefined) {
       const status = await this.records.standingOf(address, intent, deal.spending);
-      // Proven never to be executed: the intent may be paid for anew.
+      // Proven never to be executed: the intent may be paid again.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
       if (status === 'paid_without_content' && wanted.save !== undefined) {
         return this.#save(session, wanted, {
@@ -103,7 +103,7 @@ export class PayService {
     return this.#tryAgain(session, wanted, stored, deal);
   }
 
-  /** What was charged before may be signed and in flight, whatever the rules of today say of it. */
+  /** An earlier charge may be signed and in flight, whatever the present rules say. */
   async #tryAgain(
     session: Session,
     wanted: Purchase,
@@ -155,7 +155,10 @@ export class PayService {
     return this.#presented(session, wanted, charged, answer);
   }
 
-  /** That it is paid is kept before the first byte is saved: whoever asks again goes on from there. */
+  /**
+   * The payment is recorded before the first byte is saved, so that a later request goes on from
+   * there.
+   */
   async #presentToSave(
     session: Session,
     wanted: Purchase,
@@ -188,7 +191,7 @@ export class PayService {
     const { intentId } = wanted;
     const { address } = session.wallet;
     const { deal, state, result } = intent;
-    // What came back from the journal has lost what was answered, and where it was to be saved.
+    // An intent restored from the journal lacks the answer, and where it was to be saved.
     const isLost = state === 'paid' && result === undefined;
     const save = intent.save ?? (isLost ? wanted.save : undefined);
     if (deal === undefined || save === undefined || intent.save?.file !== undefined) {

@@ -118,7 +118,7 @@ export class PaymentRecords {
     await this.intents.write(wallet, intentId, storedIntent(intent), replaces);
   }
 
-  /** Where the journal cannot take it now, it is proven again when somebody asks the next time. */
+  /** If the journal cannot take it now, the next request for it proves it again. */
   async #keepProven(
     wallet: Address,
     intentId: string,

@@ -35,9 +35,9 @@ export interface BodySource {
 }
 
 /**
- * A body that goes on where its connection broke off, as long as it is the same file: by a range where the server has
- * them, else by reading again what was read. It ends only when it is whole and what was expected; else it throws, so
- * that nobody takes the half of it for all.
+ * A body that goes on where its connection broke off, as long as it is the same file: by a range
+ * where the server has them, else by reading again what was read. It ends only when it is complete
+ * and as expected; else it throws, so that a part is never taken for the whole.
  */
 export class ResumedBody implements AsyncIterable<Buffer> {
   readonly #hash = createHash('sha256');
@@ -51,12 +51,12 @@ export class ResumedBody implements AsyncIterable<Buffer> {
     this.#size = sent === undefined ? source.expected.size : Number(sent);
   }
 
-  /** What it threw: whoever reads may tell of it as something else. */
+  /** The error it threw: its reader may report it as something else. */
   get problem(): unknown {
     return this.#problem;
   }
 
-  /** `undefined` where nobody has said. */
+  /** `undefined` where it is not known. */
   get size(): number | undefined {
     return this.#size;
   }

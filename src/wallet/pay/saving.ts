@@ -18,7 +18,7 @@ const ACCESS = 'hub-access';
 const ACCESS_MAX = 4096;
 const NAME_MAX = 128;
 
-/** What was paid for and is to be saved. */
+/** A paid file that is to be saved. */
 interface PaidFile {
   readonly deal: AcceptedOffer;
   /** What the seller gave to be shown again; without it the payment is. */
@@ -135,7 +135,7 @@ export class Saving {
       await source.first.start().catch(() => undefined);
       throw new WalletError(
         'fetch_failed',
-        'The seller has compressed the file, which nobody offered to read.',
+        'The seller compressed the file, although this wallet accepts no compression.',
       );
     }
     return this.#saver.save(session, save?.name ?? '', source);
@@ -165,7 +165,9 @@ export function accessIn({ headers }: Pick<OpenAnswer, 'headers'>): string | und
   return access !== undefined && access.length <= ACCESS_MAX ? access : undefined;
 }
 
-/** What the seller has offered, as the file hub writes it. Who says something else there is taken at its word. */
+/**
+ * The seller's offer, as the file hub writes it. Other values are taken as they are, unverified.
+ */
 function expectedIn(requirements: AcceptedOffer['requirements']): ExpectedFile {
   const { sha256, size, contentType } = readOptionalObject(requirements['extra']) ?? {};
   return {

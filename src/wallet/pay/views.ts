@@ -63,7 +63,7 @@ const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
   paid: 'Paid and answered. Asking again with the same intent gives this answer and pays nothing.',
   free: 'Answered without payment.',
   presented:
-    'The seller has answered, and the chain does not show the payment yet. Nothing else is paid for this intent while it may land. Ask again with the same intent to hear whether it did.',
+    'The seller has answered, and the chain does not show the payment yet. Nothing else is paid for this intent while it may land. Ask again with the same intent to see whether it did.',
   pending:
     'The payment is signed and may land; nothing else will be paid for this intent. Ask again with the same intent.',
   paid_without_content:
@@ -76,7 +76,7 @@ const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
   approved: 'The owner has said yes. Ask again with the same intent to pay.',
   denied: 'The owner said no. Nothing was paid.',
   expired:
-    'The owner did not answer in time, or nobody asked again after the answer. Nothing was paid.',
+    'The owner did not answer in time, or the purchase was not requested again after the answer. Nothing was paid.',
 };
 
 export function amountView(
@@ -102,7 +102,7 @@ export function paymentView(
   { url, method, at, deal, result, transaction: named, save }: Intent,
   status: PaymentStatus,
 ): PaymentView {
-  // What a seller says of a payment that the chain does not show is told to nobody.
+  // A seller's claim about a payment is not shown before the chain shows the payment.
   const transaction = SHOWN_BY_CHAIN.has(status) ? named : undefined;
   return {
     intentId,
@@ -149,7 +149,7 @@ function messageOf(status: PaymentStatus, transaction: string | undefined): stri
 export function askedView(standing: StandingAsk, publicUrl: string, now: number): PaymentView {
   const { page, expiresAt, askedAt, status, ...shown } = askView(standing, publicUrl, now);
   const { intentId, url, method, amount, payTo } = shown;
-  // What was used is a purchase, and seen as one.
+  // A used approval has become a purchase, and is shown as one.
   const known = status === 'used' ? 'approved' : status;
   return {
     intentId,

@@ -32,7 +32,7 @@ export class WalletFetch {
   }
 
   /**
-   * Presents a payment. Redirects are not followed: they could lead it to somebody else.
+   * Presents a payment. Redirects are not followed: they could lead the payment to another server.
    *
    * @throws WalletError like {@link fetch}.
    */
@@ -47,7 +47,7 @@ export class WalletFetch {
   /**
    * Without waiting for the body, which may be of any size. Redirects are not followed.
    *
-   * @param headers - of ours, such as a payment.
+   * @param headers - of this wallet, such as a payment.
    * @throws WalletError like {@link fetch}; the body throws a `FetchError` where it breaks off.
    */
   open(

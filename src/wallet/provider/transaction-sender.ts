@@ -40,9 +40,9 @@ interface Sending {
 }
 
 /**
- * Sends transactions of wallets, whoever has their keys. What is to be signed is stored with its
- * account nonce before it is signed, and signed bytes before they are sent: whatever is lost on the
- * way, one key has one account nonce, and one nonce is executed once.
+ * Sends transactions of wallets of any key provider. A transaction is stored with its account nonce
+ * before it is signed, and its signed bytes before they are sent. So one idempotency key has one
+ * account nonce, and each nonce is executed once, even after a crash.
  */
 @Injectable()
 export class TransactionSender {

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { WantedTransaction } from '../rules/spending.js';
 import type { DigestedTypedData } from '../rules/typed-data-digest.js';
 
-/** A wallet in somebody's custody. */
+/** A wallet whose key a provider holds. */
 export interface CustodialWallet {
   /** The provider's name for it. */
   readonly id: string;
@@ -26,7 +26,10 @@ export interface WalletProvider {
   stop(): void;
   /** The wallet of a subject, where there is one. */
   find(subject: string): Promise<CustodialWallet | undefined>;
-  /** The wallet of a subject, made if there is none: one wallet, however many ask at once. */
+  /**
+   * The wallet of a subject, made if it does not exist: one wallet for any number of concurrent
+   * calls.
+   */
   create(subject: string): Promise<CustodialWallet>;
   signTypedData(wallet: CustodialWallet, typedData: DigestedTypedData, key: string): Promise<Hex>;
   /** EIP-191. */

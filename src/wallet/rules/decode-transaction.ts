@@ -19,8 +19,8 @@ const APPROVALS: ReadonlySet<string> = new Set([
 const TRANSACTION_LIFE_SECONDS = 3600;
 
 /**
- * Says what sending a transaction would do. Plain transfers are counted like payments; anything else
- * that is called needs a scope of its own, for what it moves cannot be told.
+ * Says what sending a transaction would do. Plain transfers are counted like payments; any other
+ * call needs a scope of its own, because its effect is not known.
  *
  * @param id - names this transaction, once.
  * @param now - Unix seconds.

@@ -21,9 +21,9 @@ export interface KnownContracts {
 }
 
 /**
- * Says what a signature over typed data would allow. A payment is one whose digest equals that of the
- * message built anew from the decoded values: then nothing was signed that was not judged. Nothing else
- * is hashed here: what its scope refuses costs no hash.
+ * Says what a signature over typed data would allow. It is a payment if its digest equals that of
+ * the message rebuilt from the decoded values: then the rules see all that is signed. Nothing else
+ * is hashed here, so that refused messages cost no hash.
  *
  * @param wallet - the account that would sign.
  */
@@ -151,7 +151,7 @@ export function spendingOf(
   };
 }
 
-/** Looks like a payment, but of a token, a domain or a shape nobody vouches for. */
+/** Looks like a payment, but its token, domain or shape is not known. */
 function unknownTransfer(contract: Address | undefined): Signable {
   return {
     kind: 'scoped',
@@ -160,7 +160,7 @@ function unknownTransfer(contract: Address | undefined): Signable {
   };
 }
 
-/** By name for what is known to move funds, by contract for what nobody has heard of. */
+/** Known messages that move funds are recognised by name, unknown ones by contract. */
 function movesFunds(
   primaryType: string,
   chainId: number,

@@ -56,8 +56,8 @@ type Judgement =
   | { readonly allowed: false; readonly refusal: Refusal };
 
 /**
- * Beyond this a signature could be spent long after it was counted, and its budget could not be given
- * back for as long. Sellers ask for 300 seconds by custom.
+ * Beyond this a signature could be spent long after it was counted, and its budget could not be
+ * released for as long. Sellers usually ask for 300 seconds.
  */
 export const VALIDITY_MAX_SECONDS = 3600;
 
@@ -67,8 +67,8 @@ export const STOPPED: Refusal = {
 };
 
 /**
- * Judges what would be signed by the rules of its wallet, but for the budgets, which are judged where
- * they are charged.
+ * Evaluates a signing request under the rules of its wallet. Budgets are checked where they are
+ * charged.
  *
  * @param now - Unix seconds.
  */

@@ -4,7 +4,10 @@ import { addressSetting, assetSetting } from '../../platform/config/settings.js'
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 
-/** What is refused unless the owner switches it on. Payments to known tokens need none of these. */
+/**
+ * Actions that are refused unless the owner allows them. Payments to known tokens need none of
+ * these.
+ */
 const SCOPES = [
   'personal_sign',
   'send_transaction',
@@ -158,7 +161,7 @@ function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): st
   return undefined;
 }
 
-/** Above `perPayment` nothing is paid, whoever is asked. */
+/** Above `perPayment` nothing is paid, even with an approval. */
 function uselessAsk({ asset, perPayment, askAbove }: WrittenLimits[number]): string | undefined {
   if (askAbove === undefined || unitsOf(askAbove) <= unitsOf(perPayment)) return undefined;
   return `askAbove of ${asset}: is more than perPayment, above which nothing is paid at all.`;

@@ -36,10 +36,10 @@ export function authorizationId({
   return `${chainId}:${method === 'eip3009' ? asset : PERMIT2}:${nonce.toString(16)}`;
 }
 
-/** What somebody asks the wallet to sign, decoded. */
+/** A decoded request to sign. */
 export type Signable =
   | { readonly kind: 'payment'; readonly spending: Spending; readonly token: WalletAsset }
-  /** Moves nothing that can be counted, or what it moves cannot be told: its scope decides. */
+  /** Moves nothing that can be counted, or its effect is not known: its scope decides. */
   | { readonly kind: 'scoped'; readonly scope: Scope; readonly what: string }
   | {
       readonly kind: 'transfer';
@@ -59,7 +59,7 @@ export interface TypedData {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** A transaction an agent wants sent. What is missing the provider fills in. */
+/** A transaction an agent wants sent. The provider fills in missing fields. */
 export interface WantedTransaction {
   readonly chainId: number;
   readonly to: Address;

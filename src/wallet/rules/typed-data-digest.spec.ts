@@ -67,14 +67,14 @@ describe('the digest of typed data', () => {
 
   it.each([
     ['a missing field', changed({ offset: undefined })],
-    ['a struct that is none', changed({ from: 'Cow' })],
-    ['a list that is none', changed({ names: 'a' })],
+    ['a struct that is a text', changed({ from: 'Cow' })],
+    ['a list that is a text', changed({ names: 'a' })],
     ['a list of another length', changed({ matrix: [[1]] })],
     ['a number out of range', changed({ matrix: [[1, 256]] })],
     ['bytes of another length', changed({ tag: '0x01' })],
     ['a text for bytes', changed({ attachment: 'text' })],
     ['a number for a text', changed({ contents: 5 })],
-    ['a type nobody knows', { ...mail, types: { Mail: [{ name: 'tag', type: 'word' }] } }],
+    ['an unknown type', { ...mail, types: { Mail: [{ name: 'tag', type: 'word' }] } }],
     ['a type that every object has', { ...mail, primaryType: 'constructor' }],
     [
       'a struct of an inherited name',

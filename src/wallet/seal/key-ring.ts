@@ -9,8 +9,8 @@ export interface SealKey {
 }
 
 /**
- * The keys of one purpose, derived from the wallet's secrets by HKDF (RFC 5869). What is written is
- * written with the newest; what was written with the one before can still be read.
+ * The keys of one purpose, derived from the wallet's secrets by HKDF (RFC 5869). The newest key
+ * seals; the previous one can still open.
  */
 export class KeyRing {
   readonly newest: SealKey;

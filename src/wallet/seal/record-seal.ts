@@ -9,10 +9,11 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Seals records that leave the process: nobody without the key can read, make or move one. Written
+ * Seals records that leave the process: reading, making or moving one needs the key. Written
  * `1.<key id>.<base64url of iv, ciphertext and tag>`; AES-256-GCM with a key for each context.
  *
- * A seal does not tell an old record from a new one. What must not go back says so in its text.
+ * A seal does not show whether a record is old. A record that must not be replaced by an older one
+ * has a version in its text.
  */
 @Injectable()
 export class RecordSeal {

@@ -135,8 +135,9 @@ export class Authorizer {
   }
 
   /**
-   * For a message of our own making that moves nothing: it needs no scope and charges nothing. What changes
-   * something at somebody else's is in the journal first, and is not signed for a wallet that was stopped.
+   * For a message that this service made and that moves nothing: it needs no scope and charges
+   * nothing. A message that changes something at another service is in the journal first, and is
+   * not signed for a stopped wallet.
    *
    * @throws WalletError `policy_violation` then.
    */

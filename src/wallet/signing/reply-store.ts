@@ -21,7 +21,7 @@ const StoredReply = z.object({
 
 export type RpcReply = Readonly<Record<string, unknown>>;
 
-/** Answers one idempotency key once: the same key and request hear the first reply again. */
+/** Answers one idempotency key once: the same key and request get the first reply again. */
 @Injectable()
 export class ReplyStore {
   constructor(

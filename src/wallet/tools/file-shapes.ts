@@ -54,7 +54,7 @@ export const FileUploadInput = z.strictObject({
 });
 
 export const FileUploadOutput = z.object({
-  url: z.string().describe('Whoever has it may store this one file, once. Keep it to yourself'),
+  url: z.string().describe('Lets its bearer store this one file, once. Keep it to yourself'),
   method: z.literal('PUT'),
   headers: z.record(z.string(), z.string()).describe('To be sent along; the body is the file'),
   maxBytes: z.int(),
@@ -97,7 +97,7 @@ export const FileShareInput = z.strictObject({
 });
 
 export const FileShareOutput = z.object({
-  url: z.string().describe('Whoever has it reads the file, without a key'),
+  url: z.string().describe('Lets its bearer read the file, without a key'),
   ...FileFacts,
   until: z.string(),
   once: z.boolean(),

@@ -20,7 +20,7 @@ export const FundInput = z.strictObject({
     .string()
     .regex(/^\d{1,18}(\.\d{1,18})?$/, 'must be a decimal number')
     .optional()
-    .describe('In whole tokens; without it whoever pays chooses'),
+    .describe('In whole tokens; the payer chooses if absent'),
 });
 
 export const FundOutput = z.object({

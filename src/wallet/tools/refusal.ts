@@ -3,7 +3,7 @@ import { ChainUnavailableError, FacilitatorError } from '../../protocol/errors.j
 import type { Rule } from '../rules/judge.js';
 import { WalletError } from '../wallet-error.js';
 
-/** What an agent or owner is told when the answer is no, the same over HTTP and MCP. */
+/** A refusal as agents and owners read it, the same over HTTP and MCP. */
 export const RefusalOutput = z.object({
   error: z.string(),
   code: z.string(),
@@ -13,7 +13,7 @@ export const RefusalOutput = z.object({
 });
 export type Refusal = z.infer<typeof RefusalOutput>;
 
-/** What the owner changes for each rule; `undefined` where nobody can. */
+/** What the owner changes for each rule; `undefined` where a change cannot help. */
 const OWNERS_PART: Readonly<Record<Rule, string | undefined>> = {
   kill_switch: 'New rules start the wallet again.',
   scope_off: 'The scope has to be in "scopes".',
@@ -42,7 +42,7 @@ export class RemoteRefusal extends FacilitatorError {
   }
 }
 
-/** Everything but a refusal of ours becomes "ask again": its text stays here. */
+/** An error other than a refusal of this service becomes "ask again": its text stays here. */
 export function refusalOf(error: FacilitatorError, publicUrl: string): Refusal {
   if (error instanceof RemoteRefusal) return error.refusal;
   if (!(error instanceof WalletError)) {
@@ -58,10 +58,10 @@ export function refusalOf(error: FacilitatorError, publicUrl: string): Refusal {
   };
 }
 
-/** Who can change what a rule refused; nothing where nobody can. */
+/** Who can change the rule that refused; empty where no one can. */
 export function adviceOn(rule: string, publicUrl: string): { readonly howToChange?: string } {
   if (rule === 'max_amount') {
-    return { howToChange: 'It is the "maxAmount" of this request: whoever asks decides on it.' };
+    return { howToChange: 'It is the "maxAmount" of this request: the caller sets it.' };
   }
   const part = isRule(rule) ? OWNERS_PART[rule] : undefined;
   return part === undefined ? {} : { howToChange: `${howToChange(publicUrl)} ${part}` };

@@ -3,7 +3,7 @@ import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
 import { CAIP2_EVM } from '../../protocol/payment/network.js';
 import { EVM_ADDRESS } from '../../protocol/payment/wire-values.js';
 
-/** What agents ask of a catalogue and are told of it, the same over HTTP and MCP. */
+/** Requests of agents to a catalogue and its answers, the same over HTTP and MCP. */
 
 const MOST = 20;
 

@@ -9,7 +9,7 @@ const ASSERTION = { id: 'a', authenticatorData: 'b', clientDataJSON: 'c', signat
 const read = (metatype: Type, body: unknown): Promise<unknown> =>
   new RequestPipe().transform(body, { type: 'body', metatype });
 
-describe('what somebody signs in with', () => {
+describe('the sign-in body', () => {
   it('names its address in lower case', async () => {
     expect(await read(ChallengeDto, { address: ADDRESS })).toEqual({
       address: ADDRESS.toLowerCase(),

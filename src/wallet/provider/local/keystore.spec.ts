@@ -72,7 +72,7 @@ describe('the keystore', () => {
     await expect(keystore().addressOf('b')).rejects.toThrow(WalletStorageError);
   });
 
-  it('derives by 2^15 rounds and 32 MiB unless it is told otherwise', async () => {
+  it('derives by 2^15 rounds and 32 MiB by default', async () => {
     const { address } = await new Keystore(dir, secretsOf('correct')).create('a');
     const { kdf } = JSON.parse(await readFile(await fileOf(), 'utf8')) as { kdf: object };
     expect(kdf).toMatchObject({ name: 'scrypt', n: 2 ** 15, r: 8, p: 1 });
@@ -127,7 +127,7 @@ describe('the keystore', () => {
     await expect(keystore().unlock('owner:b')).rejects.toThrow(WalletStorageError);
   });
 
-  it('writes its keys anew when the secret is replaced, and needs the one before no more', async () => {
+  it('rewrites its keys when the secret is replaced, and then does not need the previous one', async () => {
     const made = [await keystore('one').create('a'), await keystore('one').create('b')];
     await expect(keystore('two').unlock('a')).rejects.toThrow(WalletStorageError);
     expect(await keystore('two', 'one').renewAll()).toBe(2);

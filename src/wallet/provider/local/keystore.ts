@@ -81,10 +81,10 @@ export class Keystore {
   }
 
   /**
-   * As its file says, without the work of opening it: whether that is true is seen when it is. `undefined`
-   * when the subject has no key.
+   * The address in its file, without decrypting the key. Decryption verifies the address.
+   * `undefined` when the subject has no key.
    *
-   * @throws WalletStorageError for another subject's file and for none of ours.
+   * @throws WalletStorageError for another subject's file and for any other file.
    */
   async addressOf(subject: string): Promise<Address | undefined> {
     return (await this.#read(subject))?.address as Address | undefined;
@@ -113,12 +113,12 @@ export class Keystore {
     return unlocking;
   }
 
-  /** The subject's key, made if there is none. Of several that make one at once the first wins. */
+  /** The subject's key, made if it does not exist. Of several concurrent calls the first wins. */
   async create(subject: string): Promise<UnlockedKey> {
     if ((await this.addressOf(subject)) === undefined) {
       const key = generatePrivateKey();
       const file = await this.#encrypt(subject, key, 'later');
-      // It is not kept in memory: keys that nobody uses must not put those aside that somebody does.
+      // It is not cached: unused keys must not push used ones out of the cache.
       if (await this.#placeOnce(this.#pathOf(subject), JSON.stringify(file))) {
         return { address: file.address as Address, key: new Secret(key) };
       }
@@ -134,9 +134,9 @@ export class Keystore {
   }
 
   /**
-   * Writes every key that is under the secret before anew, one after the other.
+   * Encrypts every key under the previous secret again, one after the other.
    *
-   * @returns how many keys there are. From then on the secret before is not needed any more.
+   * @returns how many keys there are. From then on the previous secret is not needed.
    * @throws WalletStorageError when one opens with neither.
    */
   async renewAll(): Promise<number> {
@@ -198,7 +198,7 @@ export class Keystore {
     };
   }
 
-  /** A key under the secret before is written anew under the one in use. */
+  /** A key under the previous secret is encrypted again under the present one. */
   async #decrypt(subject: string, file: KeyFile): Promise<UnlockedKey> {
     const { current, previous } = this.secret;
     try {

@@ -9,7 +9,7 @@ export interface PrivyFailure {
   readonly retryAfterMs: number | undefined;
 }
 
-/** The request never left: nobody listened, or nobody has that name. */
+/** The request never left: no server listened, or the name is unknown. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** Reads what the SDK throws. Privy's own text is not used: it may repeat what was sent. */
