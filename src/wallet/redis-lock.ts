@@ -22,7 +22,7 @@ const RENEW = script(
 /** A process that is killed holds up its work for as long. */
 const LIFE_MS = 15_000;
 const RENEW_MS = 3_000;
-const PATIENCE_MS = 30_000;
+const ACQUIRE_TIMEOUT_MS = 30_000;
 const LOOK_MS = 25;
 
 /**
@@ -36,7 +36,7 @@ export class RedisLock {
   /** @throws WalletError `unavailable` when it is not free in 30 s. */
   async hold<T>(name: string, task: () => Promise<T>): Promise<T> {
     const [key, token] = [lockKey(name), randomBytes(12).toString('base64url')];
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + ACQUIRE_TIMEOUT_MS;
     while ((await this.#take(key, token)) === null) {
       if (performance.now() > deadline) {
         throw new WalletError('unavailable', 'The same is being worked on already. Ask again.');

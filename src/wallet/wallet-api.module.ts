@@ -23,7 +23,7 @@ import { WalletPagesController } from './http/wallet-pages.controller.js';
 import { WalletsV1Controller } from './http/wallets.v1.controller.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { AccessTokens, Bearers } from './oauth/access-tokens.js';
-import { GrantBook } from './oauth/grant-book.js';
+import { GrantStore } from './oauth/grant-store.js';
 import { GrantEnding } from './oauth/grant-ending.js';
 import { GrantsV1Controller } from './oauth/grants.v1.controller.js';
 import { OAuthRecords } from './oauth/oauth-records.js';
@@ -74,7 +74,7 @@ import { WALLET_SETTINGS } from './wallet-tokens.js';
     OwnerAnswers,
     OAuthRecords,
     RegisteredClients,
-    GrantBook,
+    GrantStore,
     GrantEnding,
     AccessTokens,
     Bearers,
@@ -86,7 +86,7 @@ import { WALLET_SETTINGS } from './wallet-tokens.js';
     ApprovalService,
     OAuthRecords,
     RegisteredClients,
-    GrantBook,
+    GrantStore,
     GrantEnding,
     Bearers,
     AnonymousRoom,

@@ -10,12 +10,12 @@ import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
 import { renewAnswer } from './asks/ask.js';
 import { Journal } from './audit/journal.js';
-import { RedisWitness } from './audit/journal-witness.js';
+import { RedisAnchor } from './audit/journal-anchor.js';
 import { IssuedTokens } from './auth/issued-tokens.js';
 import { WalletRestorer } from './budget/rebuild.js';
 import { Reconciler } from './budget/reconciler.js';
 import { SpendingStore } from './budget/spending-store.js';
-import { PasskeyBook } from './passkeys/passkey-book.js';
+import { PasskeyStore } from './passkeys/passkey-store.js';
 import { renewIntent } from './pay/intent.js';
 import { KeyRing } from './seal/key-ring.js';
 import { RecordSeal } from './seal/record-seal.js';
@@ -33,13 +33,13 @@ import {
 @Module({
   imports: [WalletKeysModule],
   providers: [
-    RedisWitness,
+    RedisAnchor,
     {
       provide: Journal,
       inject: [
         AppConfig,
         WALLET_SETTINGS,
-        RedisWitness,
+        RedisAnchor,
         RecordSeal,
         WALLET_CLOCK,
         WALLET_UPKEEP_FAILED,
@@ -47,7 +47,7 @@ import {
       useFactory: (
         { retentionSeconds }: AppConfig,
         { auditDir, sealSecret }: WalletConfig,
-        witness: RedisWitness,
+        anchor: RedisAnchor,
         seal: RecordSeal,
         now: WalletClock,
         onFailure: UpkeepFailed,
@@ -55,7 +55,7 @@ import {
         new Journal({
           dir: auditDir,
           keys: new KeyRing(sealSecret, 'journal'),
-          witness,
+          anchor,
           renewIntent: (address, id, record) => renewIntent(seal, address, id, record),
           renewAnswer: (id, isDenied, record) => renewAnswer(seal, id, isDenied, record),
           retentionSeconds,
@@ -71,7 +71,7 @@ import {
     RulesSeal,
     WalletStore,
     IssuedTokens,
-    PasskeyBook,
+    PasskeyStore,
     WalletRestorer,
     NewWallets,
     WalletDirectory,
@@ -84,7 +84,7 @@ import {
     WalletStore,
     WalletDirectory,
     IssuedTokens,
-    PasskeyBook,
+    PasskeyStore,
     WalletRestorer,
     SpendingStore,
     Reconciler,

@@ -1,5 +1,5 @@
 import { FacilitatorError } from '../protocol/errors.js';
-import type { Refusal } from './rules/judge.js';
+import type { Refusal } from './rules/evaluate.js';
 
 /** What a request to the wallet can be turned away with. */
 export type WalletErrorCode =

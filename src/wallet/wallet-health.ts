@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
 import { Journal } from './audit/journal.js';
-import type { ProviderTrouble, WalletProvider } from './provider/wallet-provider.js';
+import type { ProviderCondition, WalletProvider } from './provider/wallet-provider.js';
 import { WALLET_PROVIDER } from './wallet-tokens.js';
 
 /** Whether wallets can pay now, as this process knows it. Without the journal nothing is signed. */
@@ -22,8 +22,8 @@ export class WalletHealth extends FeatureHealth {
     return this.journal.isWritable();
   }
 
-  get providerTrouble(): ProviderTrouble | undefined {
-    return this.provider.trouble;
+  get providerCondition(): ProviderCondition | undefined {
+    return this.provider.condition;
   }
 
   async report(): Promise<HealthReport> {
@@ -44,8 +44,8 @@ export class WalletProviderHealth extends FeatureHealth {
   }
 
   report(): HealthReport {
-    const { kind, trouble } = this.provider;
-    if (trouble === undefined) return { isUp: true, facts: { kind } };
-    return { isUp: false, facts: { kind, code: trouble } };
+    const { kind, condition } = this.provider;
+    if (condition === undefined) return { isUp: true, facts: { kind } };
+    return { isUp: false, facts: { kind, code: condition } };
   }
 }

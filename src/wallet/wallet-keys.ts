@@ -78,7 +78,7 @@ export const askKey = (id: string): string => `${WALLET_PREFIX}a:${id}`;
 export const askOfIntentKey = (wallet: string, intentId: string): string =>
   `${WALLET_PREFIX}ai:${wallet}:${tagOf(intentId)}`;
 export const asksOfKey = (wallet: string): string => `${WALLET_PREFIX}al:${wallet}`;
-export const witnessKey = (): string => `${WALLET_PREFIX}heads`;
+export const anchorKey = (): string => `${WALLET_PREFIX}heads`;
 export const endedLinksKey = (): string => `${WALLET_PREFIX}lk`;
 export const dueKey = (): string => `${WALLET_PREFIX}due`;
 

@@ -1,5 +1,5 @@
 import type { PaymentStatus } from './pay/views.js';
-import type { Rule } from './rules/judge.js';
+import type { Rule } from './rules/evaluate.js';
 import type { Spending } from './rules/spending.js';
 import type { WalletErrorCode } from './wallet-error.js';
 
@@ -25,7 +25,7 @@ export type ProviderOutcome =
   | 'wrong_answer';
 
 /** The kinds of signing requests. */
-export type SigningWish =
+export type SigningKind =
   | 'payment_pay'
   | 'eth_signTypedData_v4'
   | 'personal_sign'
@@ -36,7 +36,7 @@ export type SigningWish =
 /** Follows the wallet's work. It must not throw, and must not take long. */
 export interface WalletObserver {
   /** `rule` is what refused; absent when it was allowed. */
-  decided(event: { readonly what: SigningWish; readonly rule?: Rule }): void;
+  decided(event: { readonly what: SigningKind; readonly rule?: Rule }): void;
   /** A purchase was answered, or turned away with a code. */
   bought(event: { readonly outcome: PaymentStatus | WalletErrorCode | 'failed' }): void;
   /** Budget was charged; or the chain has shown what became of a charge. */

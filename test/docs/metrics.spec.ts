@@ -43,7 +43,7 @@ function fullRegistry(): Registry {
   new CatalogueGauges(registry, { counts: unasked, lags: () => new Map() });
   new ReconciliationGauges(registry, { state: () => [] });
   walletMetrics(registry, { assets: [] });
-  new WalletGauges(registry, { journalIsWritable: unasked, providerTrouble: undefined });
+  new WalletGauges(registry, { journalIsWritable: unasked, providerCondition: undefined });
   new ScrapeService(registry, []);
   return registry;
 }

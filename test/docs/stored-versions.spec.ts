@@ -17,7 +17,7 @@ const WRITTEN = {
     /^ {2}v: z\.literal\((\d+)\)/m,
   ],
   'questions to owners': ['src/wallet/asks/ask.ts', /^ {2}v: z\.literal\((\d+)\)/m],
-  'grants of OAuth': ['src/wallet/oauth/grant-book.ts', /^ {2}v: z\.literal\((\d+)\)/m],
+  'grants of OAuth': ['src/wallet/oauth/grant-store.ts', /^ {2}v: z\.literal\((\d+)\)/m],
   'codes of devices': ['src/wallet/auth/device-codes.ts', /^ {2}v: z\.literal\((\d+)\)/m],
   'key files': ['src/wallet/provider/local/keystore.ts', /^ {2}format: z\.literal\((\d+)\)/m],
   'places in lists of sellers': ['src/history/sellers/cursor.ts', /^const VERSION = (\d+)/m],

@@ -6,7 +6,7 @@ import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { JournalEvent } from '../../src/wallet/audit/journal-record.js';
 import type { StoredPasskey } from '../../src/wallet/passkeys/passkey.js';
-import { PasskeyBook } from '../../src/wallet/passkeys/passkey-book.js';
+import { PasskeyStore } from '../../src/wallet/passkeys/passkey-store.js';
 import { PasskeyOwners } from '../../src/wallet/passkeys/passkey-owners.js';
 import { RecordSeal } from '../../src/wallet/seal/record-seal.js';
 import { TestAuthenticator } from '../support/test-authenticator.js';
@@ -28,7 +28,7 @@ describe('a passkey', () => {
   const seal = new RecordSeal({ sealSecret });
   /** As one process has it. */
   const owners = (connection = redis): PasskeyOwners => {
-    const book = new PasskeyBook(connection, seal);
+    const book = new PasskeyStore(connection, seal);
     const append = (event: JournalEvent): Promise<void> => {
       if (dies === 'before the journal') return Promise.reject(new Error('it ended'));
       if (event.event !== 'passkey_added') throw new TypeError(event.event);

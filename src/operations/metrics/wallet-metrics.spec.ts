@@ -40,7 +40,7 @@ describe('wallet metrics', () => {
     const registry = new Registry();
     const health = {
       journalIsWritable: () => Promise.resolve(false),
-      providerTrouble: 'provider_unreachable',
+      providerCondition: 'provider_unreachable',
     } as const;
     await new WalletGauges(registry, health).refresh();
     const text = await registry.metrics();

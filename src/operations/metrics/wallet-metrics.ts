@@ -81,7 +81,7 @@ export class WalletGauges implements Sampler {
   constructor(
     registry: Registry,
     @Inject(WalletHealth)
-    private readonly health: Pick<WalletHealth, 'journalIsWritable' | 'providerTrouble'>,
+    private readonly health: Pick<WalletHealth, 'journalIsWritable' | 'providerCondition'>,
   ) {
     this.#journal = new Gauge({
       name: 'x402_wallet_journal_up',
@@ -97,6 +97,6 @@ export class WalletGauges implements Sampler {
 
   async refresh(): Promise<void> {
     this.#journal.set((await this.health.journalIsWritable()) ? 1 : 0);
-    this.#provider.set(this.health.providerTrouble === undefined ? 1 : 0);
+    this.#provider.set(this.health.providerCondition === undefined ? 1 : 0);
   }
 }

@@ -15,7 +15,7 @@ import {
   type WalletClock,
 } from '../wallet-tokens.js';
 import { NewWallets } from './new-wallets.js';
-import { type StandingRules, WalletStore } from './wallet-store.js';
+import { type StoredRules, WalletStore } from './wallet-store.js';
 
 const REMEMBERED_MAX = 10_000;
 /** Rules can change while they are put in force; then the newer ones are. */
@@ -37,7 +37,7 @@ export class WalletDirectory {
     @Inject(WALLET_PROVIDER) private readonly provider: WalletProvider,
     private readonly journal: Journal,
     private readonly restorer: WalletRestorer,
-    private readonly book: WalletStore,
+    private readonly store: WalletStore,
     private readonly locks: RedisLock,
     private readonly newWallets: NewWallets,
     @Inject(WALLET_SETTINGS) settings: WalletConfig,
@@ -95,7 +95,7 @@ export class WalletDirectory {
    *   wallet for the owner than it had.
    */
   async policyOf(owner: Address, wallet: CustodialWallet): Promise<Policy> {
-    return (await this.#standingRules(owner, wallet)).policy;
+    return (await this.#storedRules(owner, wallet)).policy;
   }
 
   /**
@@ -106,7 +106,7 @@ export class WalletDirectory {
    */
   async policyInForce(owner: Address, wallet: CustodialWallet): Promise<Policy> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const rules = await this.#standingRules(owner, wallet);
+      const rules = await this.#storedRules(owner, wallet);
       if (rules.isInForce || (await this.putInForce(owner, wallet.address, rules))) {
         return rules.policy;
       }
@@ -118,25 +118,25 @@ export class WalletDirectory {
   async putInForce(
     owner: Address,
     wallet: Address,
-    { policy, record }: Pick<StandingRules, 'policy' | 'record'>,
+    { policy, record }: Pick<StoredRules, 'policy' | 'record'>,
   ): Promise<boolean> {
     const { revision } = policy;
     const common = { at: this.now(), owner, wallet, revision };
     const text = policyText(policy);
     await this.journal.append({ event: 'policy_in_force', ...common, policy: text });
-    return this.book.putInForce(wallet, record);
+    return this.store.putInForce(wallet, record);
   }
 
-  async #standingRules(owner: Address, { address }: CustodialWallet): Promise<StandingRules> {
+  async #storedRules(owner: Address, { address }: CustodialWallet): Promise<StoredRules> {
     await this.#restoreWhatWasLost();
     this.#assertOwn(owner, address);
-    const rules = await this.book.standingRules(address);
+    const rules = await this.store.storedRules(address);
     if (rules !== undefined) return rules;
     const state = await this.restorer.restoreAll();
-    this.#learn(state);
+    this.#update(state);
     this.#assertOwn(owner, address);
     await this.#finishCreation(owner, address, state);
-    const restored = await this.book.standingRules(address);
+    const restored = await this.store.storedRules(address);
     if (restored !== undefined) return restored;
     throw new WalletError(
       'wallet_locked',
@@ -147,7 +147,7 @@ export class WalletDirectory {
   async #restoreWhatWasLost(): Promise<void> {
     while (this.#restoredLosses < this.#losses) {
       const losses = this.#losses;
-      this.#learn(await this.restorer.restoreAll());
+      this.#update(await this.restorer.restoreAll());
       this.#restoredLosses = losses;
     }
   }
@@ -167,7 +167,7 @@ export class WalletDirectory {
     return wallet;
   }
 
-  #learn({ owners }: JournalState): void {
+  #update({ owners }: JournalState): void {
     for (const [owner, wallet] of owners) this.#note(owner as Address, wallet);
   }
 

@@ -47,7 +47,7 @@ export interface EndedTokens {
 const REMEMBERED_MAX = 10_000;
 
 /** Rules as they stand in Redis. */
-export interface StandingRules {
+export interface StoredRules {
   readonly policy: Policy;
   /** Whether the journal has that they are: only then may anything be signed under them. */
   readonly isInForce: boolean;
@@ -69,7 +69,7 @@ export class WalletStore {
   ) {}
 
   /** The rules of a wallet; `undefined` while it is locked, and for rules that are not ours or went back. */
-  async standingRules(wallet: Address): Promise<StandingRules | undefined> {
+  async storedRules(wallet: Address): Promise<StoredRules | undefined> {
     const reply = await runScript(this.redis, READ_RULES, [wallet]);
     const [revision, record, force] = fieldsOf(reply);
     if (typeof record !== 'string') return undefined;

@@ -4,7 +4,7 @@ import type { Address } from 'viem';
 import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runScript } from '../../platform/redis/redis-scripts.js';
 import { askKey, askOfIntentKey, asksOfKey } from '../wallet-keys.js';
-import { type Ask, AskTexts, type StandingAsk } from './ask.js';
+import { type Ask, AskTexts, type CurrentAsk } from './ask.js';
 import { ANSWER, ASK } from './ask-scripts.js';
 
 /** Asks of one wallet that are open, or were denied and are not over. */
@@ -35,7 +35,7 @@ export class AskStore {
     private readonly texts: AskTexts,
   ) {}
 
-  async find(id: string): Promise<StandingAsk | undefined> {
+  async find(id: string): Promise<CurrentAsk | undefined> {
     if (!ASK_ID.test(id)) return undefined;
     const text = await redisCall('wallet_ask', this.redis.get(askKey(id)));
     return text === null ? undefined : this.texts.read(id, text);
@@ -48,7 +48,7 @@ export class AskStore {
   }
 
   /** Those that are not over, the next to end first. @param now - Unix seconds. */
-  async open(wallet: Address, now: number): Promise<readonly StandingAsk[]> {
+  async open(wallet: Address, now: number): Promise<readonly CurrentAsk[]> {
     const ids = await redisCall(
       'wallet_ask',
       this.redis.zrangebyscore(asksOfKey(wallet), `(${now}`, '+inf', 'LIMIT', 0, ASKS_MAX),

@@ -1,7 +1,7 @@
 import { formatUnits } from 'viem';
 import { z } from 'zod';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { Ask, StandingAsk } from './ask.js';
+import type { Ask, CurrentAsk } from './ask.js';
 
 const Amount = z.object({
   atomic: z.string().describe('Atomic units'),
@@ -30,24 +30,24 @@ export const AskView = z.object({
 export type AskView = z.infer<typeof AskView>;
 
 /** @param now - Unix seconds. */
-export function askView(standing: StandingAsk, publicUrl: string, now: number): AskView {
-  const { id, intentId, url, method, payTo, at, until } = standing.ask;
+export function askView(ask: CurrentAsk, publicUrl: string, now: number): AskView {
+  const { id, intentId, url, method, payTo, at, until } = ask.ask;
   return {
     ask: id,
-    status: statusOf(standing, now),
+    status: statusOf(ask, now),
     intentId,
     url,
     method,
     payTo,
-    amount: amountOf(standing.ask),
-    rule: ruleOf(standing.ask),
+    amount: amountOf(ask.ask),
+    rule: ruleOf(ask.ask),
     askedAt: isoTime(at),
     expiresAt: isoTime(until),
-    page: askPage(publicUrl, standing.ask),
+    page: askPage(publicUrl, ask.ask),
   };
 }
 
-function statusOf({ ask, state }: StandingAsk, now: number): AskView['status'] {
+function statusOf({ ask, state }: CurrentAsk, now: number): AskView['status'] {
   if (state === 'denied' || state === 'used') return state;
   if (now >= ask.until) return 'expired';
   return state === 'waiting' ? 'awaiting_owner' : 'approved';

@@ -47,7 +47,7 @@ export type Ask = z.infer<typeof Ask>;
 type AskState = 'waiting' | 'approved' | 'denied' | 'used';
 
 /** An ask, and what became of it. */
-export interface StandingAsk {
+export interface CurrentAsk {
   readonly ask: Ask;
   readonly state: AskState;
 }
@@ -70,7 +70,7 @@ export class AskTexts {
   }
 
   /** `undefined` for what is not ours, or is another's. */
-  read(id: string, text: string): StandingAsk | undefined {
+  read(id: string, text: string): CurrentAsk | undefined {
     const [, letter, sealed = ''] = /^([wadu])\|[^/]*\/(.+)$/.exec(text) ?? [];
     const state = STATES.find((one) => LETTERS[one] === letter);
     if (state === undefined) return undefined;

@@ -3,12 +3,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
 import { requestDigest } from '../pay/intent.js';
-import type { AskRule } from '../rules/judge.js';
+import type { AskRule } from '../rules/evaluate.js';
 import type { Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
-import { type Ask, type StandingAsk, statementOf } from './ask.js';
+import { type Ask, type CurrentAsk, statementOf } from './ask.js';
 import { ASKS_MAX, AskStore } from './ask-store.js';
 
 const ATTEMPTS = 3;
@@ -46,11 +46,11 @@ export class Asking {
    *
    * @throws WalletError `policy_violation` where the owner said no.
    */
-  async answerTo(session: Session, approval: WantedApproval): Promise<StandingAsk | undefined> {
-    const standing = await this.ofIntent(session, approval.wanted.intentId);
-    if (standing === undefined || !this.#isAbout(standing.ask, approval)) return undefined;
-    if (standing.state === 'denied') throw denied();
-    return standing.state === 'used' ? undefined : standing;
+  async answerTo(session: Session, approval: WantedApproval): Promise<CurrentAsk | undefined> {
+    const current = await this.ofIntent(session, approval.wanted.intentId);
+    if (current === undefined || !this.#isAbout(current.ask, approval)) return undefined;
+    if (current.state === 'denied') throw denied();
+    return current.state === 'used' ? undefined : current;
   }
 
   /**
@@ -61,8 +61,8 @@ export class Asking {
   async ask(session: Session, approval: WantedApproval): Promise<Ask> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       // Another call may have asked the same meanwhile.
-      const standing = attempt === 0 ? undefined : await this.answerTo(session, approval);
-      if (standing !== undefined) return standing.ask;
+      const current = attempt === 0 ? undefined : await this.answerTo(session, approval);
+      if (current !== undefined) return current.ask;
       const replaces = await this.store.idOf(session.wallet.address, approval.wanted.intentId);
       const ask = this.#askFor(session, approval);
       switch (await this.store.ask(ask, replaces, ask.at)) {
@@ -82,11 +82,11 @@ export class Asking {
   }
 
   /** The newest ask of an intent; `undefined` where none is remembered. */
-  async ofIntent({ wallet }: Session, intentId: string): Promise<StandingAsk | undefined> {
+  async ofIntent({ wallet }: Session, intentId: string): Promise<CurrentAsk | undefined> {
     const id = await this.store.idOf(wallet.address, intentId);
-    const standing = id === undefined ? undefined : await this.store.find(id);
-    return standing?.ask.wallet === wallet.address && standing.ask.intentId === intentId
-      ? standing
+    const current = id === undefined ? undefined : await this.store.find(id);
+    return current?.ask.wallet === wallet.address && current.ask.intentId === intentId
+      ? current
       : undefined;
   }
 

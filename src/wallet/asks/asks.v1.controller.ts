@@ -26,7 +26,7 @@ import {
 } from '../openapi/operations.js';
 import type { Session } from '../session.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
-import type { StandingAsk } from './ask.js';
+import type { CurrentAsk } from './ask.js';
 import { type AskView, askView } from './ask-view.js';
 import { OwnerAnswers } from './owner-answers.js';
 
@@ -113,7 +113,7 @@ export class AsksV1Controller {
     return { status: 'denied' };
   }
 
-  #shown(standing: StandingAsk): AskView {
+  #shown(standing: CurrentAsk): AskView {
     return askView(standing, this.settings.publicUrl, this.now());
   }
 }

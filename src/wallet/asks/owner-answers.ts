@@ -4,12 +4,12 @@ import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Journal } from '../audit/journal.js';
 import { type SignedMessage, SignIn, type SignInMessage } from '../auth/sign-in.js';
 import { RedisLock } from '../redis-lock.js';
-import { STOPPED } from '../rules/judge.js';
+import { STOPPED } from '../rules/evaluate.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { askKey } from '../wallet-keys.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
-import { type Ask, AskTexts, type StandingAsk, statementOf } from './ask.js';
+import { type Ask, AskTexts, type CurrentAsk, statementOf } from './ask.js';
 import { type AnswerResult, AskStore } from './ask-store.js';
 
 /**
@@ -29,14 +29,14 @@ export class OwnerAnswers {
   ) {}
 
   /** @throws WalletError `not_found` for what was never asked, or is long over. */
-  async find(id: string): Promise<StandingAsk> {
+  async find(id: string): Promise<CurrentAsk> {
     const standing = await this.store.find(id);
     if (standing !== undefined) return standing;
     throw new WalletError('not_found', 'This was not asked, or it is over.');
   }
 
   /** Those of a wallet that are not over; what was denied is among them. */
-  open({ wallet }: Session): Promise<readonly StandingAsk[]> {
+  open({ wallet }: Session): Promise<readonly CurrentAsk[]> {
     return this.store.open(wallet.address, this.now());
   }
 

@@ -7,11 +7,11 @@ import { readChainedFile } from './chained-file.js';
 import { type Checkpoint, CHECKPOINT_SUFFIX, readCheckpoint } from './checkpoint.js';
 import { JournalEvent, JournalLine } from './journal-record.js';
 import { JournalState } from './journal-state.js';
-import type { JournalWitness } from './journal-witness.js';
+import type { JournalAnchor } from './journal-anchor.js';
 import { BrokenChainError, type ChainHead } from './line-chain.js';
 
 export const JOURNAL_SUFFIX = '.jsonl';
-/** How the checkpoints' own progress is named to the witness. */
+/** How the checkpoints' own progress is named to the anchor. */
 export const CHECKPOINTS = 'checkpoints';
 
 /** While a folder is read files are put aside, and a shared one may show them late. */
@@ -38,13 +38,13 @@ export class JournalReader {
   constructor(
     private readonly dir: string,
     private readonly keys: KeyRing,
-    private readonly witness: JournalWitness,
+    private readonly anchor: JournalAnchor,
     private readonly againMs = AGAIN_MS,
   ) {}
 
   /**
    * @throws WalletStorageError when it cannot be read, was tampered with, or lacks what was seen in it.
-   * @throws RedisUnavailableError when the witness cannot be asked.
+   * @throws RedisUnavailableError when the anchor cannot be read.
    */
   async read(): Promise<JournalReading> {
     for (let attempt = 1; ; attempt += 1) {
@@ -61,7 +61,7 @@ export class JournalReader {
 
   async #readOnce(): Promise<JournalReading> {
     // Asked first: the files can only have become longer since.
-    const leastLines = await this.witness.leastLines();
+    const leastLines = await this.anchor.leastLines();
     const names = (await readdir(this.dir)).sort();
     const state = new JournalState();
     const newest = names.filter((name) => name.endsWith(CHECKPOINT_SUFFIX)).at(-1);
@@ -101,7 +101,7 @@ function readLine(json: string): Ordered {
   }
 }
 
-/** What a checkpoint or the witness has seen is there, or was put aside. */
+/** Every file that a checkpoint or the anchor has seen must be there, or in the archive. */
 function assertComplete({
   leastLines,
   checkpoint,

@@ -7,7 +7,7 @@ import { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { Journal, type JournalOptions } from './journal.js';
 import type { JournalEvent } from './journal-record.js';
-import type { JournalWitness } from './journal-witness.js';
+import type { JournalAnchor } from './journal-anchor.js';
 
 const NOW = 1_800_000_000;
 const LATER = NOW + 1_000_000;
@@ -22,7 +22,7 @@ const event = (number: number, more: Partial<JournalEvent> = {}): JournalEvent =
     ...more,
   }) as JournalEvent;
 
-class MemoryWitness implements JournalWitness {
+class MemoryAnchor implements JournalAnchor {
   readonly lines = new Map<string, number>();
 
   leastLines(): Promise<ReadonlyMap<string, number>> {
@@ -41,12 +41,12 @@ class MemoryWitness implements JournalWitness {
 
 describe('the journal', () => {
   let dir: string;
-  let witness: MemoryWitness;
+  let anchor: MemoryAnchor;
   const journals: Journal[] = [];
 
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'journal-'));
-    witness = new MemoryWitness();
+    anchor = new MemoryAnchor();
   });
   afterEach(async () => {
     await Promise.all(journals.splice(0).map((journal) => journal.close()));
@@ -68,7 +68,7 @@ describe('the journal', () => {
     const journal = new Journal({
       dir,
       keys,
-      witness,
+      anchor,
       retentionSeconds: 1000,
       now: () => NOW,
       readAgainMs: 1,
@@ -171,7 +171,7 @@ describe('the journal', () => {
   it('does not take a file of another name, or of another secret', async () => {
     const path = await written(1);
     await rename(path, path.replace(/-[0-9a-f]{8}\./, '-00000000.'));
-    witness.lines.clear();
+    anchor.lines.clear();
     await expect(read()).rejects.toThrow(WalletStorageError);
     await expect(read('two')).rejects.toThrow(WalletStorageError);
   });

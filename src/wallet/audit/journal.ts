@@ -22,7 +22,7 @@ import {
 } from './journal-reader.js';
 import type { JournalEvent } from './journal-record.js';
 import { HORIZON_SECONDS, type JournalState, type StateItem } from './journal-state.js';
-import type { JournalWitness } from './journal-witness.js';
+import type { JournalAnchor } from './journal-anchor.js';
 import { JournalWriter, syncFolder } from './journal-writer.js';
 
 const ARCHIVE = 'archive';
@@ -36,7 +36,7 @@ const FILES_MAX = 16;
 export interface JournalOptions {
   readonly dir: string;
   readonly keys: KeyRing;
-  readonly witness: JournalWitness;
+  readonly anchor: JournalAnchor;
   /** How long intents are kept. */
   readonly retentionSeconds: number;
   /** Unix seconds. */
@@ -64,13 +64,13 @@ export class Journal {
   #covered: ReadonlyMap<string, number> = new Map();
 
   constructor(private readonly options: JournalOptions) {
-    const { dir, keys, witness } = options;
-    this.#reader = new JournalReader(dir, keys, witness, options.readAgainMs);
+    const { dir, keys, anchor } = options;
+    this.#reader = new JournalReader(dir, keys, anchor, options.readAgainMs);
     this.#writer = new JournalWriter({
       dir,
       keys,
       onWritten: (name, lines) => {
-        witness.saw(name, lines);
+        anchor.saw(name, lines);
       },
     });
   }
@@ -182,7 +182,7 @@ export class Journal {
   }
 
   async #compact(): Promise<void> {
-    const { dir, keys, witness } = this.options;
+    const { dir, keys, anchor } = this.options;
     const { state, heads, checkpoint, order } = await this.#read();
     const held: FileHandle[] = [];
     try {
@@ -201,7 +201,7 @@ export class Journal {
       const items = this.#itemsOf(state);
       const name = await writeCheckpoint(dir, keys, { sequence, order, files }, items);
       await syncFolder(dir);
-      witness.saw(CHECKPOINTS, sequence);
+      anchor.saw(CHECKPOINTS, sequence);
       this.#noteCovered(files);
       await this.#putAside(files, name);
     } finally {
@@ -247,7 +247,7 @@ export class Journal {
   }
 
   async #putAside(files: ReadonlyMap<string, CoveredFile>, checkpoint: string): Promise<void> {
-    const { dir, witness } = this.options;
+    const { dir, anchor } = this.options;
     const done = [...files].flatMap(([name, { isDone }]) => (isDone ? [name] : []));
     for (const name of done) {
       await rename(join(dir, name), join(dir, ARCHIVE, name)).catch((error: unknown) => {
@@ -259,7 +259,7 @@ export class Journal {
       if (isOld || name.endsWith('.draft')) await unlink(join(dir, name)).catch(() => undefined);
     }
     await syncFolder(dir);
-    await witness.forget(done);
+    await anchor.forget(done);
   }
 }
 

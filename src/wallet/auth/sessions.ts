@@ -55,7 +55,7 @@ export class Sessions {
   constructor(
     private readonly mint: TokenIssuer,
     private readonly directory: WalletDirectory,
-    private readonly book: WalletStore,
+    private readonly store: WalletStore,
     private readonly journal: Journal,
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly issued: IssuedTokens,
@@ -151,7 +151,7 @@ export class Sessions {
   async #notBefore(owner: Address, wallet: CustodialWallet): Promise<number> {
     // Restores what was revoked, when Redis was lost.
     await this.directory.policyOf(owner, wallet);
-    return this.book.tokensNotBefore(wallet.address);
+    return this.store.tokensNotBefore(wallet.address);
   }
 
   /** Which revocation of all tokens was the last of this owner; 0 for none, or no wallet. */
@@ -189,14 +189,14 @@ export class Sessions {
     await this.directory.policyOf(owner, wallet);
     const [revoked, notBefore] = await Promise.all([
       redisCall('wallet_token', this.redis.exists(revokedTokenKey(id))),
-      this.book.tokensNotBefore(wallet.address),
+      this.store.tokensNotBefore(wallet.address),
     ]);
     return { isRevoked: revoked === 1, notBefore };
   }
 
   /** Ends one token, or a grant with all of its own; and the links that were made with it. */
   async revoke({ owner, wallet, tokenId, expiresAt }: Revoked): Promise<void> {
-    const { redis, book } = this;
+    const { redis, store } = this;
     const links = this.hub?.links;
     const at = this.now();
     const common = { at, owner, wallet: wallet.address };
@@ -208,7 +208,7 @@ export class Sessions {
     });
     const life = Math.max(1, expiresAt - at);
     const step = redis.multi().set(revokedTokenKey(tokenId), '1', 'EX', life);
-    const generation = await book.tokensNotBefore(wallet.address);
+    const generation = await store.tokensNotBefore(wallet.address);
     links?.note(step, owner, tokenFamily({ generation, tokenId }));
     await runTransaction('wallet_token', step);
     await this.issued.remove(wallet.address, tokenId);
@@ -217,7 +217,7 @@ export class Sessions {
 
   /** Revokes all tokens of a wallet issued before now, the caller's own too, and their links. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
-    const last = await this.book.tokensNotBefore(wallet.address);
+    const last = await this.store.tokensNotBefore(wallet.address);
     // One revocation a second: who signs in after this one must not look older than it.
     if (last - this.now() === 1) await delay(SECOND_MS);
     const at = this.now();
@@ -227,7 +227,7 @@ export class Sessions {
     await this.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
     const links = this.hub?.links;
     const ended = { owner, generation: last, isNoted: links !== undefined };
-    await this.book.voidTokensBefore(wallet.address, notBefore, { ...ended, at });
+    await this.store.voidTokensBefore(wallet.address, notBefore, { ...ended, at });
     const issued = await this.issued.of(wallet.address);
     for (const { id, createdAt } of issued) {
       if (createdAt < notBefore) await this.issued.remove(wallet.address, id);

@@ -6,7 +6,7 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 
 /** Where there are as many endpoints, so many have to say the same. */
-const WITNESSES = 2;
+const QUORUM_SIZE = 2;
 
 type FinalUse =
   | {
@@ -29,7 +29,7 @@ type Views = readonly Pick<
  * endpoint alone is believed only where there is no other.
  */
 export async function readFinalUse(views: Views, ref: AuthorizationRef): Promise<FinalUse> {
-  const needed = Math.min(WITNESSES, views.length);
+  const needed = Math.min(QUORUM_SIZE, views.length);
   const finals = await settled(views, async (view) => ({
     view,
     header: present(view, await view.finalizedBlock(await view.latestBlock())),
@@ -45,20 +45,20 @@ export async function readFinalUse(views: Views, ref: AuthorizationRef): Promise
   });
   const [first] = answers;
   if (first === undefined || answers.length < needed) return { kind: 'unknown' };
-  const isAgreed = answers.every(
+  const isQuorum = answers.every(
     ({ block, isUsed }) =>
       isUsed === first.isUsed &&
       block.hash === first.block.hash &&
       block.number === height &&
       block.timestamp === first.block.timestamp,
   );
-  return isAgreed ? { kind: 'known', ...first } : { kind: 'disputed' };
+  return isQuorum ? { kind: 'known', ...first } : { kind: 'disputed' };
 }
 
 /** Whether the newest blocks show it used, by as many endpoints as a final one would need. A reorg can take that back. */
 export async function isUsedNow(views: Views, ref: AuthorizationRef): Promise<boolean> {
   const answers = await settled(views, (view) => isAuthorizationUsed(view as ChainView, ref));
-  const needed = Math.min(WITNESSES, views.length);
+  const needed = Math.min(QUORUM_SIZE, views.length);
   return needed > 0 && answers.filter((isUsed) => isUsed === true).length >= needed;
 }
 

@@ -12,7 +12,7 @@ import { lifeOf } from '../asks/ask-store.js';
 import { Journal } from '../audit/journal.js';
 import { HORIZON_SECONDS, type JournalState, type WalletRecord } from '../audit/journal-state.js';
 import { IssuedTokens } from '../auth/issued-tokens.js';
-import { PasskeyBook } from '../passkeys/passkey-book.js';
+import { PasskeyStore } from '../passkeys/passkey-store.js';
 import { chargeCountOf } from '../pay/intent.js';
 import { type Policy, readPolicy } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
@@ -53,7 +53,7 @@ export class WalletRestorer {
     private readonly journal: Journal,
     private readonly rules: RulesSeal,
     private readonly tokens: IssuedTokens,
-    private readonly passkeys: PasskeyBook,
+    private readonly passkeys: PasskeyStore,
     private readonly config: AppConfig,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}

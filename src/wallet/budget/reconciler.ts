@@ -26,7 +26,7 @@ const FINAL_AFTER_SECONDS = 3;
 const AGAIN_SECONDS = 30;
 
 /** `open`: the chain can still execute it, cannot be read, or two endpoints disagree. */
-export type Fate =
+export type SpendingOutcome =
   | { readonly kind: 'open' }
   /** Executed in a block that is not final yet. */
   | { readonly kind: 'seen' }
@@ -63,24 +63,25 @@ export class Reconciler {
   }
 
   /** What became of one spending; where it is known for good, budget and journal say so too. */
-  async look(due: Due): Promise<Fate> {
-    const fate = await this.#fateOf(due);
-    if (fate.kind === 'open' || fate.kind === 'seen' || !(await this.#isDue(due))) return fate;
+  async look(due: Due): Promise<SpendingOutcome> {
+    const outcome = await this.#outcomeOf(due);
+    if (outcome.kind === 'open' || outcome.kind === 'seen' || !(await this.#isDue(due)))
+      return outcome;
     const { wallet, spending } = due;
     // The charge, not the authorization alone: it may have been charged again since.
     const { id, deadline } = spending;
     const common = { at: this.now(), wallet, spending: id, deadline };
-    if (fate.kind === 'spent') {
+    if (outcome.kind === 'spent') {
       await this.journal.append({ event: 'spent', ...common });
-      const isNews = await redisCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
-      if (isNews === 1) this.observer.counted({ step: 'spent', spending });
+      const isFirst = await redisCall('wallet_due', this.redis.zrem(dueKey(), writeDue(due)));
+      if (isFirst === 1) this.observer.counted({ step: 'spent', spending });
     } else {
-      const block = fate.block.toString();
+      const block = outcome.block.toString();
       await this.journal.append({ event: 'released', ...common, block });
-      const isNews = await this.store.release(due);
-      if (isNews) this.observer.counted({ step: 'released', spending });
+      const isFirst = await this.store.release(due);
+      if (isFirst) this.observer.counted({ step: 'released', spending });
     }
-    return fate;
+    return outcome;
   }
 
   /**
@@ -126,7 +127,7 @@ export class Reconciler {
     }
   }
 
-  async #fateOf({ wallet, spending }: Due): Promise<Fate> {
+  async #outcomeOf({ wallet, spending }: Due): Promise<SpendingOutcome> {
     const chain = this.chains.served(spending.chainId);
     if (chain === undefined || spending.method === 'transaction') return { kind: 'open' };
     const { method, asset, nonce, payTo, amount, deadline } = spending;

@@ -9,7 +9,7 @@ import {
   type ScriptArgument,
   type ScriptReply,
 } from '../../platform/redis/redis-scripts.js';
-import type { Charge } from '../rules/judge.js';
+import type { Charge } from '../rules/evaluate.js';
 import { assetName } from '../rules/policy.js';
 import type { Spending } from '../rules/spending.js';
 import { WalletError } from '../wallet-error.js';
@@ -44,7 +44,7 @@ export interface Reservation {
 }
 
 /** Where a charge stands. */
-export interface Standing {
+export interface ChargeState {
   /** Of what Redis holds; a charge is confirmed under the one it was made in. */
   readonly generation: string;
   readonly isJournaled: boolean;
@@ -53,7 +53,7 @@ export interface Standing {
 }
 
 export type ReserveResult =
-  | ({ readonly kind: 'reserved' | 'known' } & Standing)
+  | ({ readonly kind: 'reserved' | 'known' } & ChargeState)
   | { readonly kind: 'locked' | 'policy_changed' }
   | { readonly kind: 'reused' }
   | { readonly kind: 'too_many' }

@@ -15,7 +15,7 @@ import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-token
 export class PolicyService {
   constructor(
     private readonly directory: WalletDirectory,
-    private readonly book: WalletStore,
+    private readonly store: WalletStore,
     private readonly journal: Journal,
     private readonly locks: RedisLock,
     @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'assets'>,
@@ -67,7 +67,7 @@ export class PolicyService {
         policy: policyText(policy),
         by: tokenId,
       });
-      const record = await this.book.replaceRules(wallet.address, policy);
+      const record = await this.store.replaceRules(wallet.address, policy);
       const isInForce =
         record !== undefined &&
         (await this.directory.putInForce(owner, wallet.address, { policy, record }));

@@ -54,7 +54,7 @@ export class WalletAuthGuard implements CanActivate {
     const targets = [context.getHandler(), context.getClass()];
     switch (this.reflector.getAllAndOverride(WalletAccess, targets) as WalletAccess | undefined) {
       case 'anybody':
-        await this.#anybody(request);
+        await this.#limitAnonymous(request);
         break;
       case 'rules_maker':
         SESSIONS.set(request, await this.#rulesMaker(request));
@@ -71,7 +71,7 @@ export class WalletAuthGuard implements CanActivate {
   }
 
   /** Anybody, but not too often. @throws WalletError */
-  async #anybody(request: Request): Promise<void> {
+  async #limitAnonymous(request: Request): Promise<void> {
     await this.#count(`ip:${addressGroup(request.ip)}`);
   }
 
@@ -102,7 +102,7 @@ export class WalletAuthGuard implements CanActivate {
     } catch (error) {
       // Guessing tokens costs as much as anything else without one.
       if (error instanceof WalletError && error.code === 'unauthorized')
-        await this.#anybody(request);
+        await this.#limitAnonymous(request);
       throw error;
     }
     await this.#count(`wallet:${session.wallet.address}`);

@@ -126,7 +126,7 @@ export class HubClient {
    * @param isEnding - whether a wallet that was stopped does so, too.
    * @throws WalletError
    */
-  async takeBack(
+  async revoke(
     session: Session,
     path: string,
     which: { readonly link?: string; readonly family?: string },

@@ -40,7 +40,7 @@ describe('links that ended with their tokens', () => {
     new LinkEnding(
       redis as unknown as Redis,
       {
-        takeBack: ({ wallet }, path, { family = 'all' }, isEnding) => {
+        revoke: ({ wallet }, path, { family = 'all' }, isEnding) => {
           told.push(`${wallet.address === WALLET.address} ${path} ${family} ${isEnding}`);
           const refusal = refusals.shift();
           return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);

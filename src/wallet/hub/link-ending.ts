@@ -15,7 +15,7 @@ const BATCH = 20;
 /** After this long the hub is notified again. */
 const AGAIN_SECONDS = 30;
 /** An answer to who ends tokens waits so long for the hub; the rest is done behind it. */
-const PATIENCE_MS = 3000;
+const HUB_TIMEOUT_MS = 3000;
 /** Where links are used, and taken back. */
 export const LINK_PATHS = ['/api/shared', '/api/incoming'] as const;
 
@@ -29,7 +29,7 @@ export class LinkEnding {
 
   constructor(
     private readonly redis: Redis,
-    private readonly client: Pick<HubClient, 'takeBack'>,
+    private readonly client: Pick<HubClient, 'revoke'>,
     private readonly directory: Pick<WalletDirectory, 'find'>,
     private readonly now: () => number,
     private readonly onFailure: (error: unknown) => void,
@@ -52,7 +52,7 @@ export class LinkEnding {
 
   /** Sends the noted endings to the hub. If it does not answer soon, they are sent later. */
   async endNow(): Promise<void> {
-    await within(PATIENCE_MS, this.#tick());
+    await within(HUB_TIMEOUT_MS, this.#tick());
   }
 
   async #tick(): Promise<void> {
@@ -91,11 +91,11 @@ export class LinkEnding {
     };
     for (const path of LINK_PATHS) {
       try {
-        await this.client.takeBack(session, path, { family }, true);
+        await this.client.revoke(session, path, { family }, true);
       } catch (error) {
         if (!isRefused(error, 'forbidden', 'not_found')) throw error;
         // It remembers as much of this wallet as it does: all are taken back in place of some.
-        await this.client.takeBack(session, path, {}, true).catch((failure: unknown) => {
+        await this.client.revoke(session, path, {}, true).catch((failure: unknown) => {
           // A public hub has no share links, and refuses that, too.
           if (!isRefused(failure, 'forbidden')) throw failure;
         });

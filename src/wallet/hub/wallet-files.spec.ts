@@ -18,8 +18,8 @@ describe('links that are all taken back', () => {
   /** @param refusals - the hub's refusal for each path; without one it revokes the link. */
   const takeAllBack = async (refusals: Readonly<Record<string, WalletError>>) => {
     const asked: string[] = [];
-    const client: Pick<HubClient, 'takeBack'> = {
-      takeBack: (_, path) => {
+    const client: Pick<HubClient, 'revoke'> = {
+      revoke: (_, path) => {
         asked.push(path);
         const refusal = refusals[path];
         return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);

@@ -117,10 +117,10 @@ export class WalletFiles implements FileTools {
     const { client } = this.hub;
     if (given === 'all') {
       try {
-        await client.takeBack(this.session, SHARED, {});
+        await client.revoke(this.session, SHARED, {});
       } finally {
         // Also where there are no share links, as in a public hub.
-        await client.takeBack(this.session, INCOMING, {});
+        await client.revoke(this.session, INCOMING, {});
       }
       return { takenBack: 'all' };
     }
@@ -130,7 +130,7 @@ export class WalletFiles implements FileTools {
     if (path === undefined || !/^[\w-]{1,4096}$/.test(link)) {
       throw new WalletError('invalid_request', 'It is no link that was made here.');
     }
-    await client.takeBack(this.session, path, { link });
+    await client.revoke(this.session, path, { link });
     return { takenBack: 'link' };
   }
 

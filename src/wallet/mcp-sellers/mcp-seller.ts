@@ -13,7 +13,7 @@ import { toolAnswer } from './tool-answer.js';
 const PAYMENT = 'x402/payment';
 /** The newest revision that begins with a handshake, and those a server may answer it with. */
 const WITH_HANDSHAKE = '2025-11-25';
-const SPOKEN: ReadonlySet<unknown> = new Set([
+const SUPPORTED_PROTOCOL_VERSIONS: ReadonlySet<unknown> = new Set([
   WITH_HANDSHAKE,
   '2025-06-18',
   '2025-03-26',
@@ -82,8 +82,8 @@ export class McpSeller {
       };
       const message = { id: 2, method: 'tools/call', params };
       const { status, answer } = await this.#ask(request, message, dialect.headers, all);
-      this.#leave(request, dialect);
-      if (answer === undefined) throw said(status);
+      this.#endSession(request, dialect);
+      if (answer === undefined) throw statusError(status);
       return toolAnswer(url, answer);
     } finally {
       // Whatever of an answer was not read is not waited for.
@@ -97,21 +97,21 @@ export class McpSeller {
     const { status, answer, headers } = await this.#ask(request, hello, {}, signal);
     const result = readOptionalObject(answer?.['result']);
     if (result === undefined) {
-      if (FINAL.has(status) || status >= 500) throw said(status);
+      if (FINAL.has(status) || status >= 500) throw statusError(status);
       return withoutHandshake(name);
     }
     const revision = result['protocolVersion'];
-    if (typeof revision !== 'string' || !SPOKEN.has(revision)) {
+    if (typeof revision !== 'string' || !SUPPORTED_PROTOCOL_VERSIONS.has(revision)) {
       throw new WalletError('fetch_failed', 'The MCP server speaks a revision unknown here.');
     }
     const session = headers['mcp-session-id'];
-    if (session !== undefined && !SESSION_ID.test(session)) throw said(status);
+    if (session !== undefined && !SESSION_ID.test(session)) throw statusError(status);
     const own = {
       'mcp-protocol-version': revision,
       ...(session !== undefined && { 'mcp-session-id': session }),
     };
     const ready = await this.#send(request, { method: 'notifications/initialized' }, own, signal);
-    if (ready.status >= 400) throw said(ready.status);
+    if (ready.status >= 400) throw statusError(ready.status);
     return { headers: own, meta: {} };
   }
 
@@ -147,7 +147,7 @@ export class McpSeller {
   }
 
   /** Its result does not matter and is not awaited. */
-  #leave({ url, headers: given }: Request, { headers }: Dialect): void {
+  #endSession({ url, headers: given }: Request, { headers }: Dialect): void {
     if (headers['mcp-session-id'] === undefined) return;
     const request = { url, method: 'DELETE', headers: { ...given, ...headers } } as const;
     const signal = AbortSignal.timeout(GOODBYE_MS);
@@ -172,7 +172,7 @@ function plain(headers: Readonly<Record<string, string>>): Record<string, string
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name)));
 }
 
-function said(status: number): WalletError {
+function statusError(status: number): WalletError {
   if (status === 401 || status === 403) {
     return new WalletError(
       'fetch_failed',

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
 
 const POLL_MS = 2000;
-const PATIENCE_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 /** One after the other: the owner takes a while, and the service may be restarted meanwhile. */
 const FAILURES_MAX = 15;
 
@@ -58,7 +58,7 @@ async function statusOf(url: string, code: string): Promise<z.infer<typeof Statu
 
 /** By POST alone: what is in a URL ends in the logs of whatever stands between. */
 async function ask(url: string, body: object = {}): Promise<unknown> {
-  const response = await boundedFetch(PATIENCE_MS)(url, {
+  const response = await boundedFetch(REQUEST_TIMEOUT_MS)(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -19,7 +19,7 @@ export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Ref
   const { server } = mcp;
   server.registerCapabilities({ resources: { listChanged: false } });
   server.setRequestHandler('resources/list', ({ params }) =>
-    told(refusing, async () => {
+    withToolErrors(refusing, async () => {
       const offset = offsetOf(params?.cursor);
       const page = await files()
         .list({ limit: PAGE, offset })
@@ -50,7 +50,7 @@ export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Ref
     ],
   }));
   server.setRequestHandler('resources/read', ({ params: { uri } }) =>
-    told(refusing, async () => {
+    withToolErrors(refusing, async () => {
       const name = nameIn(uri);
       if (name === undefined) throw new ResourceNotFoundError(uri);
       const { content, encoding, contentType, message } = await files()
@@ -67,7 +67,7 @@ export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Ref
 }
 
 /** Errors read as those of the tools. */
-async function told<T>(refusing: Refusing, work: () => Promise<T>): Promise<T> {
+async function withToolErrors<T>(refusing: Refusing, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

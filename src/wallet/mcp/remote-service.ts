@@ -4,7 +4,7 @@ import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
 import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js';
 
 /** Longer than a service may take for a purchase. */
-const PATIENCE_MS = 180_000;
+const ANSWER_TIMEOUT_MS = 180_000;
 /** What was bought is in an answer: 4 MiB at most, each byte of which may take six characters in JSON. */
 const ANSWER_MAX_BYTES = 33_554_432;
 
@@ -33,7 +33,7 @@ interface Question {
 }
 
 /** It follows no redirect: the token goes nowhere else. */
-const askWallet = boundedFetch(PATIENCE_MS, ANSWER_MAX_BYTES);
+const askWallet = boundedFetch(ANSWER_TIMEOUT_MS, ANSWER_MAX_BYTES);
 
 /** A wallet service, asked over HTTP with the agent's token. */
 export class RemoteService {

@@ -4,7 +4,7 @@ import { Sessions } from '../auth/sessions.js';
 import { invalidToken } from '../auth/token.js';
 import type { Session } from '../session.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
-import { GrantBook } from './grant-book.js';
+import { GrantStore } from './grant-store.js';
 import { resourceOf } from './oauth-names.js';
 import { OAuthRecords } from './oauth-records.js';
 
@@ -16,7 +16,7 @@ const ACCESS_TOKEN = /^Bearer ([\w-]{43})$/i;
 export class AccessTokens {
   constructor(
     private readonly records: OAuthRecords,
-    private readonly grants: GrantBook,
+    private readonly grants: GrantStore,
     private readonly sessions: Sessions,
     @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,

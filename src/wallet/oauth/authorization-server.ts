@@ -23,7 +23,7 @@ import { WalletError } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { ClientDocuments } from './client-documents.js';
 import { keepKnown, problemOf } from './client-metadata.js';
-import { GrantBook } from './grant-book.js';
+import { GrantStore } from './grant-store.js';
 import { GrantEnding } from './grant-ending.js';
 import { keepBounded, type Names, useOurNames, withOurNames } from './named-requests.js';
 import { CLIENT_AUTH_METHODS, OAUTH_PATHS, resourceOf, scopesOffered } from './oauth-names.js';
@@ -56,7 +56,7 @@ export class ServerParts {
   constructor(
     readonly records: OAuthRecords,
     readonly clients: RegisteredClients,
-    readonly grants: GrantBook,
+    readonly grants: GrantStore,
     readonly ending: GrantEnding,
     readonly documents: ClientDocuments,
     readonly room: AnonymousRoom,
@@ -69,7 +69,7 @@ export class ServerParts {
 /**
  * The authorization server of the wallet: `oidc-provider`, told to do the least that MCP asks for. Codes
  * with PKCE by S256, one resource, opaque tokens, refresh tokens that change with each use. Who may do
- * what is decided elsewhere: by the owner's signature (`consent.service.ts`) and the book of grants.
+ * what is decided elsewhere: by the owner's signature (`consent.service.ts`) and the grant store.
  *
  * The library is loaded where it is wanted, and nowhere else.
  */

@@ -12,7 +12,7 @@ import { tagOf } from '../wallet-keys.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import { GRANT_SECONDS } from './authorization-server.js';
 import { shownHost, shownName } from './client-metadata.js';
-import { GrantBook } from './grant-book.js';
+import { GrantStore } from './grant-store.js';
 import { resourceOf, type Scope, SCOPE_NAMES, SCOPES } from './oauth-names.js';
 import { RegisteredClients } from './registered-clients.js';
 
@@ -47,7 +47,7 @@ export class ConsentService {
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
     private readonly approvals: ApprovalService,
-    private readonly grants: GrantBook,
+    private readonly grants: GrantStore,
     private readonly clients: RegisteredClients,
     @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { Sessions } from '../auth/sessions.js';
-import type { Grant, GrantBook } from './grant-book.js';
+import type { Grant, GrantStore } from './grant-store.js';
 import { GrantEnding } from './grant-ending.js';
 import type { OAuthRecords } from './oauth-records.js';
 
@@ -25,7 +25,7 @@ describe('the end of a grant', () => {
       return Promise.resolve();
     };
     const parts: {
-      grants: Pick<GrantBook, 'find' | 'remove'>;
+      grants: Pick<GrantStore, 'find' | 'remove'>;
       records: Pick<OAuthRecords, 'remove'>;
       sessions: Pick<Sessions, 'revoke'>;
       directory: Pick<WalletDirectory, 'walletOf'>;
@@ -41,7 +41,7 @@ describe('the end of a grant', () => {
       },
     };
     const ending = new GrantEnding(
-      parts.grants as GrantBook,
+      parts.grants as GrantStore,
       parts.sessions as Sessions,
       parts.directory as WalletDirectory,
       parts.records as OAuthRecords,

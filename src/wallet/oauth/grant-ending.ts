@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Sessions } from '../auth/sessions.js';
-import { type Grant, GrantBook } from './grant-book.js';
+import { type Grant, GrantStore } from './grant-store.js';
 import { OAuthRecords } from './oauth-records.js';
 
 /** Ends grants: on the record first, so that a loss of Redis brings none of them back. */
 @Injectable()
 export class GrantEnding {
   constructor(
-    private readonly grants: GrantBook,
+    private readonly grants: GrantStore,
     private readonly sessions: Sessions,
     private readonly directory: WalletDirectory,
     private readonly records: OAuthRecords,

@@ -7,7 +7,7 @@ import { HasId } from '../openapi/access.openapi.js';
 import { DescribesWithToken, FORBIDDEN, NOT_FOUND } from '../openapi/operations.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import { type Grant, GrantBook } from './grant-book.js';
+import { type Grant, GrantStore } from './grant-store.js';
 import { GrantEnding } from './grant-ending.js';
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ type Answer = Readonly<Record<string, unknown>>;
 @WalletAccess('rules_maker')
 export class GrantsV1Controller {
   constructor(
-    private readonly book: GrantBook,
+    private readonly book: GrantStore,
     private readonly ending: GrantEnding,
     private readonly issued: IssuedTokens,
   ) {}

@@ -13,7 +13,7 @@ import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import { type Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from './passkey.js';
-import { type KeptPasskey, PasskeyBook } from './passkey-book.js';
+import { type KnownPasskey, PasskeyStore } from './passkey-store.js';
 
 const REGISTRATION_SECONDS = 600;
 /** How long one that was made waits for its first use. */
@@ -37,7 +37,7 @@ export class PasskeyOwners {
   constructor(
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
-    private readonly book: PasskeyBook,
+    private readonly store: PasskeyStore,
     @Inject(Journal) private readonly journal: Pick<Journal, 'append'>,
     @Inject(WalletRestorer) private readonly restorer: Pick<WalletRestorer, 'restoreAll'>,
     @Inject(WALLET_SETTINGS)
@@ -84,7 +84,7 @@ export class PasskeyOwners {
     const known = await this.#find(owner);
     const isOwn =
       known === undefined
-        ? await this.book.propose(owner, passkey, UNUSED_SECONDS)
+        ? await this.store.propose(owner, passkey, UNUSED_SECONDS)
         : known.passkey.id === passkey.id;
     if (!isOwn) throw taken();
     return owner;
@@ -92,11 +92,11 @@ export class PasskeyOwners {
 
   /** The owner of a passkey that a browser has found. @throws WalletError `not_found`. */
   async ownerOf(credentialId: string): Promise<Address> {
-    const { book, restorer } = this;
-    const known = await book.ownerOf(credentialId);
+    const { store, restorer } = this;
+    const known = await store.ownerOf(credentialId);
     if (known !== undefined) return known;
-    if (!(await book.isWhole())) await restorer.restoreAll();
-    const restored = await book.ownerOf(credentialId);
+    if (!(await store.isRestored())) await restorer.restoreAll();
+    const restored = await store.ownerOf(credentialId);
     if (restored !== undefined) return restored;
     throw new WalletError('not_found', 'This passkey is not known here.');
   }
@@ -105,7 +105,7 @@ export class PasskeyOwners {
   async isSignedBy(owner: Address, message: string, answered: Assertion): Promise<boolean> {
     const { id, ...response } = answered;
     const known = await this.#find(owner);
-    const passkey = known?.passkey ?? (await this.book.proposed(owner, id));
+    const passkey = known?.passkey ?? (await this.store.proposed(owner, id));
     if (passkey?.id !== id) return false;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const publicKey = bytesOf(passkey.publicKey);
@@ -129,7 +129,7 @@ export class PasskeyOwners {
       });
       if (!verified) return false;
       if (known?.isJournaled !== true && !(await this.#keep(owner, passkey))) return false;
-      return await this.book.count(owner, authenticationInfo.newCounter);
+      return await this.store.count(owner, authenticationInfo.newCounter);
     } catch (error) {
       // Whatever else it is, the library could not read what a stranger sent.
       if (error instanceof FacilitatorError) throw error;
@@ -146,19 +146,19 @@ export class PasskeyOwners {
    *   record it.
    */
   async #keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
-    const { journal, book, now } = this;
-    if (!(await book.keep(owner, passkey))) return false;
+    const { journal, store, now } = this;
+    if (!(await store.keep(owner, passkey))) return false;
     await journal.append({ event: 'passkey_added', at: now(), owner, passkey });
-    await book.noteJournaled(owner);
+    await store.noteJournaled(owner);
     return true;
   }
 
-  async #find(owner: Address): Promise<KeptPasskey | undefined> {
-    const { book, restorer } = this;
-    const known = await book.of(owner);
-    if (known !== undefined || (await book.isWhole())) return known;
+  async #find(owner: Address): Promise<KnownPasskey | undefined> {
+    const { store, restorer } = this;
+    const known = await store.of(owner);
+    if (known !== undefined || (await store.isRestored())) return known;
     await restorer.restoreAll();
-    return book.of(owner);
+    return store.of(owner);
   }
 
   async #read(

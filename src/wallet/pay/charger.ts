@@ -8,7 +8,7 @@ import { Asking, type WantedApproval } from '../asks/asking.js';
 import { storedSpending } from '../budget/due.js';
 import type { ToolCall } from '../mcp-sellers/mcp-seller.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
-import { VALIDITY_MAX_SECONDS } from '../rules/judge.js';
+import { VALIDITY_MAX_SECONDS } from '../rules/evaluate.js';
 import type { Session } from '../session.js';
 import {
   type Approval,

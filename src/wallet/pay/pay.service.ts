@@ -89,7 +89,7 @@ export class PayService {
     if (deal === undefined) return this.#buy(session, wanted, record);
     const isOver = deal.spending.deadline <= this.now();
     if (isOver || intent.result !== undefined) {
-      const status = await this.records.standingOf(address, intent, deal.spending);
+      const status = await this.records.chainStatusOf(address, intent, deal.spending);
       // Proven never to be executed: the intent may be paid again.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
       if (status === 'paid_without_content' && wanted.save !== undefined) {
@@ -118,7 +118,7 @@ export class PayService {
     } catch (error) {
       if (!(error instanceof WalletError) || error.code !== 'policy_violation') throw error;
       const { address } = session.wallet;
-      const status = await this.records.standingOf(address, intent, spending);
+      const status = await this.records.chainStatusOf(address, intent, spending);
       const view = paymentView(wanted.intentId, { ...intent, transaction: undefined }, status);
       return { ...view, message: `${view.message} ${error.message}` };
     }
@@ -240,7 +240,7 @@ export class PayService {
       const claimed = await this.records.claimed(address, intentId, charged, answer);
       return this.records.shown(address, intentId, { intent: claimed, record });
     }
-    const status = await this.records.standingOf(address, intent, charged.deal.spending);
+    const status = await this.records.chainStatusOf(address, intent, charged.deal.spending);
     const { result = resultOf(answer) } = intent;
     return paymentView(intentId, { ...intent, result, transaction: undefined }, status);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JournalEvent } from '../audit/journal-record.js';
-import type { Fate } from '../budget/reconciler.js';
+import type { SpendingOutcome } from '../budget/reconciler.js';
 import { WalletStorageError } from '../wallet-error.js';
 import type { Intent, StoredIntent } from './intent.js';
 import { PaymentRecords } from './payment-records.js';
@@ -47,7 +47,7 @@ const ANSWERED: Intent = {
 
 describe('a purchase that a seller has answered', () => {
   /** Where the chain says this of it, one answer after the other. */
-  function where(...fates: readonly Fate[]) {
+  function where(...fates: readonly SpendingOutcome[]) {
     const kept: StoredIntent[] = [];
     const journal: JournalEvent[] = [];
     let asked = 0;

@@ -62,21 +62,21 @@ export class PaymentRecords {
       return viewOf(intentId, intent);
     const due = { wallet, spending: deal.spending };
     const until = performance.now() + patienceMs;
-    let fate = await this.reconciler.look(due);
-    while (fate.kind === 'open' && performance.now() < until) {
+    let outcome = await this.reconciler.look(due);
+    while (outcome.kind === 'open' && performance.now() < until) {
       await sleep(LOOK_AGAIN_MS);
-      fate = await this.reconciler.look(due);
+      outcome = await this.reconciler.look(due);
     }
-    if (fate.kind === 'unspent') return paymentView(intentId, intent, 'not_paid');
+    if (outcome.kind === 'unspent') return paymentView(intentId, intent, 'not_paid');
     const status = viewOf(intentId, intent).status;
-    if (fate.kind === 'open' || (state === 'reserved' && fate.kind === 'seen')) {
+    if (outcome.kind === 'open' || (state === 'reserved' && outcome.kind === 'seen')) {
       const isAnswered = state === 'paid' && status !== 'paid_not_saved';
       return paymentView(intentId, intent, isAnswered ? 'presented' : status);
     }
     const claimed = intent.transaction as Hex | undefined;
     const transaction = await this.reconciler.transactionOf(due, claimed);
     const seen: Intent = { ...intent, transaction };
-    if (state === 'paid' && fate.kind === 'spent') {
+    if (state === 'paid' && outcome.kind === 'spent') {
       await this.#keepProven(wallet, intentId, { intent: seen, record });
     }
     if (status === 'paid_not_saved') return paymentView(intentId, seen, status);
@@ -176,7 +176,7 @@ export class PaymentRecords {
   }
 
   /** Where a purchase that was charged stands, by the chain: what a seller says of it is no evidence. */
-  async standingOf(
+  async chainStatusOf(
     wallet: Address,
     { result }: Pick<Intent, 'result'>,
     spending: AcceptedOffer['spending'],

@@ -21,7 +21,7 @@ import { WalletFetch } from './wallet-fetch.js';
 /** A seller that says "pending" is asked again this often, with the same payment. */
 const PENDING_RETRY_MS = 1000;
 /** Of a request with a payment, which may have left before: also where the seller's name leads elsewhere by now. */
-const LEAVES_IT_OPEN: ReadonlySet<string> = new Set(['fetch_failed', 'fetch_refused']);
+const INDETERMINATE_ERRORS: ReadonlySet<string> = new Set(['fetch_failed', 'fetch_refused']);
 
 interface Sending<A> {
   readonly signal: AbortSignal;
@@ -108,7 +108,7 @@ export class Presenter {
       try {
         answer = await send(request, payment, signal);
       } catch (error) {
-        if (!(error instanceof WalletError) || !LEAVES_IT_OPEN.has(error.code)) throw error;
+        if (!(error instanceof WalletError) || !INDETERMINATE_ERRORS.has(error.code)) throw error;
         return undefined;
       }
     } while (isPending(answer) && !signal.aborted);

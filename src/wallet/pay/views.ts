@@ -1,6 +1,6 @@
 import { formatUnits } from 'viem';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { StandingAsk } from '../asks/ask.js';
+import type { CurrentAsk } from '../asks/ask.js';
 import { askView } from '../asks/ask-view.js';
 import type { Intent } from './intent.js';
 
@@ -146,7 +146,7 @@ function messageOf(status: PaymentStatus, transaction: string | undefined): stri
 }
 
 /** What an owner is asked, as its agent sees it. @param now - Unix seconds. */
-export function askedView(standing: StandingAsk, publicUrl: string, now: number): PaymentView {
+export function askedView(standing: CurrentAsk, publicUrl: string, now: number): PaymentView {
   const { page, expiresAt, askedAt, status, ...shown } = askView(standing, publicUrl, now);
   const { intentId, url, method, amount, payTo } = shown;
   // A used approval has become a purchase, and is shown as one.

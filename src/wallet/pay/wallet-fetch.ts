@@ -28,7 +28,7 @@ export class WalletFetch {
 
   /** @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after. */
   fetch(wanted: FetchRequest, signal: AbortSignal): Promise<FetchAnswer> {
-    return said(() => this.#safe.fetch(withContentType(wanted), signal));
+    return rethrowing(() => this.#safe.fetch(withContentType(wanted), signal));
   }
 
   /**
@@ -41,7 +41,7 @@ export class WalletFetch {
     header: readonly [name: string, value: string],
     signal: AbortSignal,
   ): Promise<FetchAnswer> {
-    return said(() => this.#safe.present(withContentType(wanted), header, signal));
+    return rethrowing(() => this.#safe.present(withContentType(wanted), header, signal));
   }
 
   /**
@@ -55,9 +55,9 @@ export class WalletFetch {
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<OpenAnswer> {
-    return said(async () => {
+    return rethrowing(async () => {
       const answer = await this.#safe.open(withContentType(wanted), headers, signal);
-      return { ...answer, start: () => said(answer.start) };
+      return { ...answer, start: () => rethrowing(answer.start) };
     });
   }
 
@@ -66,7 +66,7 @@ export class WalletFetch {
   }
 }
 
-async function said<T>(fetching: () => Promise<T>): Promise<T> {
+async function rethrowing<T>(fetching: () => Promise<T>): Promise<T> {
   try {
     return await fetching();
   } catch (error) {

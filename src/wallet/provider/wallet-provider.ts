@@ -20,7 +20,7 @@ export interface CustodialWallet {
 export interface WalletProvider {
   readonly kind: 'local' | 'privy';
   /** Why it cannot sign now, as far as is known without asking it. */
-  readonly trouble: ProviderTrouble | undefined;
+  readonly condition: ProviderCondition | undefined;
   /** @throws Error that names the setting, when the provider cannot be used at all. */
   start(): Promise<void>;
   stop(): void;
@@ -51,7 +51,7 @@ export interface WalletProvider {
 export const WalletProvider = Symbol('WalletProvider');
 
 /** Codes of `/health` and labels of metrics. */
-export type ProviderTrouble =
+export type ProviderCondition =
   'provider_unreachable' | 'provider_credentials_refused' | 'provider_answers_wrong';
 
 /** A text, or bytes as hex. */

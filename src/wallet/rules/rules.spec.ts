@@ -3,7 +3,7 @@ import { type Address, zeroAddress } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { decodeTransaction } from './decode-transaction.js';
 import { decodeTypedData, type KnownContracts } from './decode-typed-data.js';
-import { judge } from './judge.js';
+import { evaluate } from './evaluate.js';
 import { eip3009Message, permit2Message } from './payment-message.js';
 import { type Policy, policyText, readPolicy } from './policy.js';
 import { readTypedData } from './read-typed-data.js';
@@ -95,8 +95,10 @@ describe('decoding typed data', () => {
       { ...transfer, types: { Permit: [field] }, primaryType: 'Permit', message: { extra: '1' } },
     ],
   ])('takes no payment for one that has %s', (_what, data) => {
-    expect(judge(decode(data), aPolicy(), NOW)).toMatchObject({ refusal: { rule: 'scope_off' } });
-    const judged = judge(decode(data), aPolicy({ scopes: ['permit'] }), NOW);
+    expect(evaluate(decode(data), aPolicy(), NOW)).toMatchObject({
+      refusal: { rule: 'scope_off' },
+    });
+    const judged = evaluate(decode(data), aPolicy({ scopes: ['permit'] }), NOW);
     expect(judged).toMatchObject({ allowed: true, scope: 'permit' });
   });
 
@@ -133,12 +135,12 @@ describe('judging', () => {
   const pay = (amount: bigint, deadline = BigInt(NOW + 300)) =>
     decode(eip3009Message(token, { ...terms, amount, deadline }));
   const ruleOf = (policy: Policy, signable = pay(1_000_000n)) => {
-    const judged = judge(signable, policy, NOW);
+    const judged = evaluate(signable, policy, NOW);
     return judged.allowed ? undefined : judged.refusal.rule;
   };
 
   it('allows what is within the rules, to the last unit, and charges the budget', () => {
-    const judged = judge(pay(1_000_000n), aPolicy(), NOW);
+    const judged = evaluate(pay(1_000_000n), aPolicy(), NOW);
     expect(judged).toMatchObject({ allowed: true, charges: [{ budget: 10_000_000n }] });
     expect(ruleOf(aPolicy(), pay(1_000_001n))).toBe('per_payment');
   });
@@ -160,13 +162,13 @@ describe('judging', () => {
   it('says which limit the owner is asked by, from the first unit above it', () => {
     const limit = { asset, perPayment: '1000000', budget: '10000000' };
     const asking = aPolicy({ limits: [{ ...limit, askAbove: '400000' }] });
-    expect(judge(pay(400_000n), asking, NOW)).not.toHaveProperty('ask');
-    expect(judge(pay(400_001n), asking, NOW)).toMatchObject({
+    expect(evaluate(pay(400_000n), asking, NOW)).not.toHaveProperty('ask');
+    expect(evaluate(pay(400_001n), asking, NOW)).toMatchObject({
       allowed: true,
       ask: { list: undefined, askAbove: 400_000n },
     });
     const list = { name: 'news', payees: [payTo], limits: [{ ...limit, askAbove: '0' }] };
-    expect(judge(pay(1n), aPolicy({ payeeLists: [list] }), NOW)).toMatchObject({
+    expect(evaluate(pay(1n), aPolicy({ payeeLists: [list] }), NOW)).toMatchObject({
       ask: { list: 'news', askAbove: 0n },
     });
     expect(ruleOf(asking, pay(1_000_001n))).toBe('per_payment');
@@ -177,7 +179,7 @@ describe('judging', () => {
     const limit = { asset, perPayment: '500000', budget: '900000' };
     const policy = aPolicy({ otherPayees: false, payeeLists: [{ ...list, limits: [limit] }] });
     expect(ruleOf(policy)).toBe('per_payment');
-    expect(judge(pay(500_000n), policy, NOW)).toMatchObject({
+    expect(evaluate(pay(500_000n), policy, NOW)).toMatchObject({
       charges: [{ budget: 10_000_000n }, { list: 'news', budget: 900_000n, payees: [payTo] }],
     });
   });

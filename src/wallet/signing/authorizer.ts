@@ -7,14 +7,14 @@ import {
   type Reservation,
   type ReserveResult,
   SpendingStore,
-  type Standing,
+  type ChargeState,
 } from '../budget/spending-store.js';
-import { type AskRule, type Charge, judge, type Refusal, STOPPED } from '../rules/judge.js';
+import { type AskRule, type Charge, evaluate, type Refusal, STOPPED } from '../rules/evaluate.js';
 import type { Policy } from '../rules/policy.js';
 import type { Signable, Spending } from '../rules/spending.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import { type SigningWish, WalletObserver } from '../wallet-observer.js';
+import { type SigningKind, WalletObserver } from '../wallet-observer.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
 /** Rules can change, or Redis be lost, between reading and charging; then it is tried again. */
@@ -23,7 +23,7 @@ const ATTEMPTS = 4;
 export interface SigningRequest {
   readonly signable: Signable;
   /** For the audit record: the method, never its content. */
-  readonly what: SigningWish;
+  readonly what: SigningKind;
   /**
    * EIP-712 digest, or the hash of what else is signed. It may be computed when it is asked for, which
    * is not before the rules have said yes: a refusal costs no hash.
@@ -66,7 +66,7 @@ export interface NeedsOwner {
 }
 
 /** A spending that the rules allow, what it is charged to, and the ask whose yes that takes. */
-interface JudgedCharge {
+interface EvaluatedCharge {
   readonly spending: Spending;
   readonly charges: readonly Charge[];
   readonly approved: string | undefined;
@@ -90,30 +90,30 @@ export class Authorizer {
    * @throws WalletError `policy_violation` naming the rule; nothing was charged then.
    * @throws RedisUnavailableError, WalletStorageError: it may be charged, and nothing is signed.
    */
-  async authorize(session: Session, wish: SigningRequest): Promise<Authorized> {
+  async authorize(session: Session, kind: SigningRequest): Promise<Authorized> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const policy = await this.directory.policyInForce(session.owner, session.wallet);
-      const judgement = judge(wish.signable, policy, this.now());
-      if (!judgement.allowed) return this.#refuse(session, wish, judgement.refusal);
-      if (judgement.spending === undefined) {
-        await this.#record(session, wish, judgement.scope);
-        this.observer.decided({ what: wish.what });
+      const decision = evaluate(kind.signable, policy, this.now());
+      if (!decision.allowed) return this.#refuse(session, kind, decision.refusal);
+      if (decision.spending === undefined) {
+        await this.#record(session, kind, decision.scope);
+        this.observer.decided({ what: kind.what });
         return { kind: 'uncharged' };
       }
-      const { spending, charges, ask } = judgement;
-      if (ask !== undefined && !isAnswered(wish, policy)) {
-        return this.#askOwner(session, wish, { rule: ask, revision: policy.revision });
+      const { spending, charges, ask } = decision;
+      if (ask !== undefined && !isAnswered(kind, policy)) {
+        return this.#askOwner(session, kind, { rule: ask, revision: policy.revision });
       }
       // What the owner need not be asked about uses no yes up.
-      const approved = ask === undefined ? undefined : wish.approval?.ask;
+      const approved = ask === undefined ? undefined : kind.approval?.ask;
       const charge = { spending, charges, approved };
-      const result = await this.#reserve(session, wish, policy, charge);
+      const result = await this.#reserve(session, kind, policy, charge);
       switch (result.kind) {
         case 'reserved':
         case 'known':
-          if (await this.#settleCharge(session, wish, charge, result)) {
+          if (await this.#settleCharge(session, kind, charge, result)) {
             const isRepeat = result.kind === 'known';
-            this.observer.decided({ what: wish.what });
+            this.observer.decided({ what: kind.what });
             if (!isRepeat) this.observer.counted({ step: 'reserved', spending });
             return { kind: 'charged', spending, isRepeat, isSigned: result.isSigned };
           }
@@ -122,11 +122,11 @@ export class Authorizer {
           return result;
         case 'unapproved':
           if (ask === undefined) break;
-          return this.#askOwner(session, wish, { rule: ask, revision: policy.revision });
+          return this.#askOwner(session, kind, { rule: ask, revision: policy.revision });
         case 'over_budget':
         case 'reused':
         case 'too_many':
-          return this.#refuse(session, wish, refusalOf(result, wish, policy));
+          return this.#refuse(session, kind, refusalOf(result, kind, policy));
         case 'locked':
         case 'policy_changed':
       }
@@ -143,7 +143,7 @@ export class Authorizer {
    */
   async admit(
     session: Session,
-    { what, digest, isReading }: { what: SigningWish; digest: string; isReading: boolean },
+    { what, digest, isReading }: { what: SigningKind; digest: string; isReading: boolean },
   ): Promise<void> {
     const { active } = await this.directory.policyInForce(session.owner, session.wallet);
     if (isReading) return;
@@ -170,7 +170,7 @@ export class Authorizer {
     { wallet }: Session,
     { intent }: SigningRequest,
     { revision, windowHours }: Policy,
-    { spending, charges, approved }: JudgedCharge,
+    { spending, charges, approved }: EvaluatedCharge,
   ): Promise<ReserveResult> {
     return this.store.reserve({
       wallet: wallet.address,
@@ -187,11 +187,11 @@ export class Authorizer {
   /** Outside a purchase there is nothing an owner could be shown. */
   async #askOwner(
     session: Session,
-    wish: SigningRequest,
+    kind: SigningRequest,
     { rule, revision }: Omit<NeedsOwner, 'kind'>,
   ): Promise<NeedsOwner> {
-    if (wish.intent !== undefined) return { kind: 'needs_owner', rule, revision };
-    return this.#refuse(session, wish, askRefusal(rule, decimalsOf(wish.signable)));
+    if (kind.intent !== undefined) return { kind: 'needs_owner', rule, revision };
+    return this.#refuse(session, kind, askRefusal(rule, decimalsOf(kind.signable)));
   }
 
   /**
@@ -201,8 +201,8 @@ export class Authorizer {
   async #settleCharge(
     { owner, wallet, tokenId }: Session,
     { digest, intent }: SigningRequest,
-    { spending, approved }: JudgedCharge,
-    { isJournaled, generation }: Standing,
+    { spending, approved }: EvaluatedCharge,
+    { isJournaled, generation }: ChargeState,
   ): Promise<boolean> {
     if (!isJournaled) {
       await this.journal.append({

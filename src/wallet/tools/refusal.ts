@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ChainUnavailableError, FacilitatorError } from '../../protocol/errors.js';
-import type { Rule } from '../rules/judge.js';
+import type { Rule } from '../rules/evaluate.js';
 import { WalletError } from '../wallet-error.js';
 
 /** A refusal as agents and owners read it, the same over HTTP and MCP. */

@@ -18,7 +18,7 @@ import { amountView } from '../pay/views.js';
 import { WalletFetch } from '../pay/wallet-fetch.js';
 import type { WalletProvider } from '../provider/wallet-provider.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
-import { judge } from '../rules/judge.js';
+import { evaluate } from '../rules/evaluate.js';
 import { assetName, type Limit, type Policy } from '../rules/policy.js';
 import { unitOf } from '../rules/unit.js';
 import type { Session } from '../session.js';
@@ -260,19 +260,19 @@ class LocalWalletTools implements WalletTools {
       deadline: BigInt(now),
     });
     const facts = { amount: amountView(amount, token), payTo, method };
-    const judgement = judge({ kind: 'payment', spending, token }, policy, now);
-    if (!judgement.allowed) {
-      const { rule, message } = judgement.refusal;
+    const decision = evaluate({ kind: 'payment', spending, token }, policy, now);
+    if (!decision.allowed) {
+      const { rule, message } = decision.refusal;
       return { ...facts, isAllowed: false, rule, reason: message, ...adviceOn(rule, publicUrl) };
     }
-    const charges = 'charges' in judgement ? judgement.charges : [];
+    const charges = 'charges' in decision ? decision.charges : [];
     const asset = assetName(token.chainId, token.address);
     const sums = await this.#spent(
       policy,
       charges.map(({ payees }) => ({ asset, ...(payees !== undefined && { payees }) })),
     );
     const isWithin = charges.every(({ budget }, at) => (sums[at] ?? 0n) + amount <= budget);
-    const asksOwner = 'ask' in judgement;
+    const asksOwner = 'ask' in decision;
     if (isWithin) return { ...facts, isAllowed: true, ...(asksOwner && { asksOwner }) };
     const reason = `It is more than is left of the budget of ${policy.windowHours} hours.`;
     return { ...facts, isAllowed: false, rule: 'budget', reason, ...adviceOn('budget', publicUrl) };

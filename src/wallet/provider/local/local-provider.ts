@@ -11,7 +11,7 @@ import type { Keystore } from './keystore.js';
 export class LocalProvider implements WalletProvider {
   readonly kind = 'local';
   /** The keystore is read at every signature; it fails there, and then. */
-  readonly trouble = undefined;
+  readonly condition = undefined;
 
   constructor(
     private readonly keystore: Keystore,

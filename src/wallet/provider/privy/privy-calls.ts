@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { ProviderOperation, ProviderOutcome, WalletObserver } from '../../wallet-observer.js';
-import type { ProviderTrouble } from '../wallet-provider.js';
+import type { ProviderCondition } from '../wallet-provider.js';
 import { errorOf, failureOf, type PrivyFailure } from './privy-failure.js';
 
 const ATTEMPTS = 3;
@@ -14,7 +14,7 @@ const PASSING: ReadonlySet<ProviderOutcome> = new Set([
 ]);
 
 /** What an outcome says about Privy; a refusal of one request says nothing. */
-const TROUBLE: Readonly<Partial<Record<ProviderOutcome, ProviderTrouble>>> = {
+const CONDITIONS: Readonly<Partial<Record<ProviderOutcome, ProviderCondition>>> = {
   credentials_refused: 'provider_credentials_refused',
   server_error: 'provider_unreachable',
   timeout: 'provider_unreachable',
@@ -39,7 +39,7 @@ export class PrivyRefusal extends Error {
 
 /** Requests to Privy: checked, timed, repeated where that helps, and told in our own terms. */
 export class PrivyCalls {
-  #trouble: ProviderTrouble | undefined;
+  #condition: ProviderCondition | undefined;
 
   /** @param timeoutMs - no attempt begins later than this after the first. */
   constructor(
@@ -48,8 +48,8 @@ export class PrivyCalls {
   ) {}
 
   /** What the newest answer, or its absence, has shown. */
-  get trouble(): ProviderTrouble | undefined {
-    return this.#trouble;
+  get condition(): ProviderCondition | undefined {
+    return this.#condition;
   }
 
   /** @throws WalletError, as the port says. */
@@ -108,7 +108,7 @@ export class PrivyCalls {
   }
 
   #note(operation: ProviderOperation, outcome: ProviderOutcome, startedAt: number): void {
-    this.#trouble = TROUBLE[outcome];
+    this.#condition = CONDITIONS[outcome];
     this.observer.providerCalled({
       operation,
       outcome,

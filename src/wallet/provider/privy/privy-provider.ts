@@ -13,7 +13,7 @@ import type { WalletObserver } from '../../wallet-observer.js';
 import type { TransactionSender, UnsignedTransaction } from '../transaction-sender.js';
 import type {
   CustodialWallet,
-  ProviderTrouble,
+  ProviderCondition,
   SignableMessage,
   WalletProvider,
 } from '../wallet-provider.js';
@@ -72,14 +72,14 @@ export class PrivyProvider implements WalletProvider {
     this.#publicKey = publicKeyOf(config.authorizationKey.reveal());
   }
 
-  get trouble(): ProviderTrouble | undefined {
-    return this.#calls.trouble;
+  get condition(): ProviderCondition | undefined {
+    return this.#calls.condition;
   }
 
   /** Credentials that are refused are an error of the settings; Privy being away is not. */
   async start(): Promise<void> {
     await this.#look();
-    if (this.trouble === 'provider_credentials_refused') {
+    if (this.condition === 'provider_credentials_refused') {
       throw new StartError('WALLET_PRIVY_APP_ID, WALLET_PRIVY_APP_SECRET: Privy refuses them');
     }
     this.#probe = setInterval(() => void this.#look(), PROBE_MS);

@@ -3,10 +3,10 @@ import type { Redis } from 'ioredis';
 import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { RecordSeal } from '../seal/record-seal.js';
-import { witnessKey } from '../wallet-keys.js';
+import { anchorKey } from '../wallet-keys.js';
 
 /** Remembers outside the folder how long each file of the journal was. */
-export interface JournalWitness {
+export interface JournalAnchor {
   /** Least lines of each file; what was forged is left out. */
   leastLines(): Promise<ReadonlyMap<string, number>>;
   /** Does not wait, and does not fail. */
@@ -16,18 +16,18 @@ export interface JournalWitness {
 }
 
 /**
- * The witness in Redis: who cuts lines off a file's end, or takes a file away, has to change Redis, too.
+ * The anchor in Redis: to cut off lines or to remove a file, an attacker has to change Redis, too.
  * Nothing depends on its being complete: a loss of Redis loses it.
  */
 @Injectable()
-export class RedisWitness implements JournalWitness {
+export class RedisAnchor implements JournalAnchor {
   constructor(
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
   ) {}
 
   async leastLines(): Promise<ReadonlyMap<string, number>> {
-    const stored = await redisCall('wallet_witness', this.redis.hgetall(witnessKey()));
+    const stored = await redisCall('wallet_witness', this.redis.hgetall(anchorKey()));
     const read = Object.entries(stored).flatMap(([name, sealed]): [string, number][] => {
       const lines = this.seal.open(contextOf(name), sealed);
       return lines === undefined ? [] : [[name, Number(lines)]];
@@ -38,12 +38,12 @@ export class RedisWitness implements JournalWitness {
   saw(name: string, lines: number): void {
     const sealed = this.seal.seal(contextOf(name), String(lines));
     // A write that fails now is made good by the next one.
-    this.redis.hset(witnessKey(), name, sealed).catch(() => undefined);
+    this.redis.hset(anchorKey(), name, sealed).catch(() => undefined);
   }
 
   async forget(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
-    await redisCall('wallet_witness', this.redis.hdel(witnessKey(), ...names));
+    await redisCall('wallet_witness', this.redis.hdel(anchorKey(), ...names));
   }
 }
 

@@ -10,10 +10,10 @@ import { generationKey, newPasskeyKey, passkeysKey, tagOf } from '../wallet-keys
 import { StoredPasskey } from './passkey.js';
 
 /** Under which generation of Redis all that the journal has is in. */
-const WHOLE = 'whole';
+const RESTORED_UNDER = 'whole';
 
 /** KEYS: passkeys, name of the generation. 1 when all is in under the one there is: another may have lost some. */
-const IS_WHOLE = script(
+const IS_RESTORED = script(
   'wallet_passkeys_whole',
   PRELUDE +
     String.raw`
@@ -72,7 +72,7 @@ return 1`,
 );
 
 /** One that has signed something. */
-export interface KeptPasskey {
+export interface KnownPasskey {
   readonly passkey: StoredPasskey;
   /** It is in the journal, too, as far as is known here. */
   readonly isJournaled: boolean;
@@ -83,7 +83,7 @@ export interface KeptPasskey {
  * not used yet is here alone, and not for long: anybody can make them.
  */
 @Injectable()
-export class PasskeyBook {
+export class PasskeyStore {
   constructor(
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
@@ -130,16 +130,16 @@ export class PasskeyBook {
       if (address === undefined) continue;
       await runKeyedScript(this.redis, ADD, [passkeysKey()], this.#argsOf(address, passkey));
     }
-    await redisCall('wallet_passkeys', this.redis.hset(passkeysKey(), WHOLE, generation));
+    await redisCall('wallet_passkeys', this.redis.hset(passkeysKey(), RESTORED_UNDER, generation));
   }
 
   /** Whether what is not here is nowhere. */
-  async isWhole(): Promise<boolean> {
+  async isRestored(): Promise<boolean> {
     const keys = [passkeysKey(), generationKey()];
-    return (await runKeyedScript(this.redis, IS_WHOLE, keys, [])) === 1;
+    return (await runKeyedScript(this.redis, IS_RESTORED, keys, [])) === 1;
   }
 
-  async of(owner: Address): Promise<KeptPasskey | undefined> {
+  async of(owner: Address): Promise<KnownPasskey | undefined> {
     const fields = [`k:${owner}`, `u:${owner}`] as const;
     const read = this.redis.hmget(passkeysKey(), ...fields);
     const [sealed = null, unnoted] = await redisCall('wallet_passkeys', read);

@@ -52,7 +52,7 @@ return 1`,
 
 /** The grants of all owners. Gone with Redis: clients sign in again then. */
 @Injectable()
-export class GrantBook {
+export class GrantStore {
   constructor(
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,

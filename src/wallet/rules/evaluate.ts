@@ -43,7 +43,7 @@ export interface AskRule {
   readonly askAbove: bigint;
 }
 
-type Judgement =
+type Decision =
   | {
       readonly allowed: true;
       readonly spending: Spending;
@@ -72,7 +72,7 @@ export const STOPPED: Refusal = {
  *
  * @param now - Unix seconds.
  */
-export function judge(signable: Signable, policy: Policy, now: number): Judgement {
+export function evaluate(signable: Signable, policy: Policy, now: number): Decision {
   if (!policy.active) return { allowed: false, refusal: STOPPED };
   switch (signable.kind) {
     case 'unsignable':
@@ -87,21 +87,21 @@ export function judge(signable: Signable, policy: Policy, now: number): Judgemen
       if (signable.spending.amount === 0n && signable.spending.asset === zeroAddress) {
         return { allowed: true, spending: undefined, scope: 'send_transaction' };
       }
-      return judgeSpending(signable.spending, signable.token, policy);
+      return evaluateSpending(signable.spending, signable.token, policy);
     case 'payment':
       return (
-        judgeValidity(signable.spending, now) ??
-        judgeSpending(signable.spending, signable.token, policy)
+        evaluateValidity(signable.spending, now) ??
+        evaluateSpending(signable.spending, signable.token, policy)
       );
   }
 }
 
-function scoped(scope: Scope, what: string, policy: Policy): Judgement {
+function scoped(scope: Scope, what: string, policy: Policy): Decision {
   if (policy.scopes.includes(scope)) return { allowed: true, spending: undefined, scope };
   return refuse('scope_off', `Signing ${what} needs the scope ${scope}, which is off.`);
 }
 
-function judgeValidity({ deadline }: Spending, now: number): Judgement | undefined {
+function evaluateValidity({ deadline }: Spending, now: number): Decision | undefined {
   if (deadline - now <= VALIDITY_MAX_SECONDS) return undefined;
   return refuse('validity', `A payment may be valid for at most ${VALIDITY_MAX_SECONDS} seconds.`);
 }
@@ -112,7 +112,7 @@ interface Unit {
 }
 const NATIVE_COIN: Unit = { symbol: 'native coin', decimals: 18 };
 
-function judgeSpending(spending: Spending, unit: Unit = NATIVE_COIN, policy: Policy): Judgement {
+function evaluateSpending(spending: Spending, unit: Unit = NATIVE_COIN, policy: Policy): Decision {
   const asset = assetName(spending.chainId, spending.asset);
   const own = limitOf(policy.limits, asset);
   if (own === undefined) {
@@ -150,7 +150,7 @@ function overLimit(
   { perPayment }: Limit,
   { symbol, decimals }: Unit,
   list: PayeeList | undefined,
-): Judgement | undefined {
+): Decision | undefined {
   if (amount <= perPayment) return undefined;
   const where = list === undefined ? '' : ` to payees of "${list.name}"`;
   return refuse(
@@ -163,6 +163,6 @@ function limitOf(limits: readonly Limit[], asset: string): Limit | undefined {
   return limits.find((limit) => limit.asset === asset);
 }
 
-function refuse(rule: Rule, message: string): Judgement {
+function refuse(rule: Rule, message: string): Decision {
   return { allowed: false, refusal: { rule, message } };
 }
