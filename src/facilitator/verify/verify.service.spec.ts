@@ -11,6 +11,7 @@ import {
 } from '../../protocol/errors.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Reason } from '../../protocol/reasons.js';
+import type { GoodVerdict } from '../../protocol/schemes/verdict.js';
 import { NO_ARCHIVE, type SettlementArchive } from '../../settlement/ledger/settlement-archive.js';
 import {
   BLANK_RECORD,
@@ -30,6 +31,7 @@ const BY_CHAIN: Reason = 'invalid_exact_evm_nonce_already_used';
 interface World {
   readonly known?: SettlementView | undefined;
   readonly isWaitedFor?: boolean;
+  readonly toldKeyTag?: string;
   readonly match?: Match;
   readonly lists?: Reason;
   readonly ledger?: FacilitatorError;
@@ -62,15 +64,22 @@ async function verify({
   readonly asked: number;
 }> {
   let asked = 0;
-  const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor };
+  const { toldKeyTag } = world;
+  const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor, toldKeyTag };
   let record: PayerRecord | undefined;
-  const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'> = {
+  const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'judgeTerms' | 'match'> = {
     refusalByLists: () => world.lists,
     judge: async (_, given) => {
       record = await given;
       if (world.chain !== undefined) throw world.chain;
       return { isValid: false, reason, isFromChainState: true };
     },
+    judgeTerms: () =>
+      Promise.resolve(
+        match.kind === 'refused'
+          ? { isValid: false, reason: match.reason, isFromChainState: false }
+          : ({ isValid: true } as GoodVerdict),
+      ),
     match: () => Promise.resolve(match),
   };
   const store: Pick<SettlementStore, 'look'> = {
@@ -79,7 +88,7 @@ async function verify({
   const service = new VerifyService(
     verifier,
     store,
-    new ArchivedPayments(archive, verifier as PaymentVerifier),
+    new ArchivedPayments(archive, verifier),
     {
       until: () => 0,
       isUsed: () => {
@@ -154,6 +163,22 @@ describe('verify of a payment that the ledger knows', () => {
     ],
   ])('and that %s', async (_, view, world, expected) => {
     expect((await verify({ known: aSettlementView(view), ...world })).told).toBe(expected);
+  });
+
+  const UNSIGNED: Match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
+
+  it.each<[string, Partial<World>, string]>([
+    ['was lost with its claim', {}, DUPLICATE],
+    ['was lost with its claim, to the same key', { keyTag: 'k' }, BY_CHAIN],
+    ['was lost with its claim, of a stranger', { match: UNSIGNED }, UNSIGNED.reason],
+    ['was lost, and claimed again', { known: aSettlementView({ state: 'broadcast' }) }, DUPLICATE],
+    [
+      'was lost, and claimed again, to the same key',
+      { known: aSettlementView({ state: 'broadcast' }), keyTag: 'k' },
+      'valid',
+    ],
+  ])('and whose sale %s', async (_, world, expected) => {
+    expect((await verify({ toldKeyTag: 'k', ...world })).told).toBe(expected);
   });
 
   it.each<[string, Parameters<typeof aSettlementView>[0], string]>([

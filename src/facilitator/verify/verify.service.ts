@@ -44,7 +44,10 @@ const invalid = (reason: Reason): { readonly isValid: false; readonly reason: Re
 export class VerifyService {
   constructor(
     @Inject(PaymentVerifier)
-    private readonly verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'match'>,
+    private readonly verifier: Pick<
+      PaymentVerifier,
+      'refusalByLists' | 'judge' | 'judgeTerms' | 'match'
+    >,
     @Inject(SETTLEMENT_STORE) private readonly store: Pick<SettlementStore, 'look'>,
     @Inject(ArchivedPayments) private readonly archived: Pick<ArchivedPayments, 'isOn' | 'of'>,
     @Inject(UsedAuthorizationFinder)
@@ -124,10 +127,17 @@ export class VerifyService {
   async #judgeKnown(
     payment: Payment,
     identity: PaymentIdentity,
-    { known, isWaitedFor }: Look,
+    { known, isWaitedFor, toldKeyTag }: Look,
     keyTag: string,
   ): Promise<VerifyOutcome | undefined> {
-    if (known === undefined) return undefined;
+    // A settle of it was answered, and the ledger lost its claim since.
+    const isTold = toldKeyTag !== undefined && (keyTag === '' || toldKeyTag !== keyTag);
+    const { isRepeatable } = actionOf(payment.claim);
+    if (known === undefined) {
+      if (!isTold || isRepeatable) return undefined;
+      const terms = await this.verifier.judgeTerms(payment);
+      return invalid(terms.isValid ? 'duplicate_settlement' : terms.reason);
+    }
     const match = await this.verifier.match(payment, identity, known);
     if (match.kind === 'refused') return invalid(match.reason);
     const isOnItsWay = known.state === 'broadcast' || known.isPaid;
@@ -136,10 +146,8 @@ export class VerifyService {
       const isTaken = isOnItsWay || isSold || known.state === 'queued';
       return isTaken ? invalid('duplicate_settlement') : undefined;
     }
-    const { isRepeatable } = actionOf(payment.claim);
-    if (isSold && !isRepeatable && !isSoldToKey(known, keyTag)) {
-      return invalid('duplicate_settlement');
-    }
+    const isOfAnother = isSold ? !isSoldToKey(known, keyTag) : isTold;
+    if (isOfAnother && !isRepeatable) return invalid('duplicate_settlement');
     if (isFailure(known)) return undefined;
     if (isRepeatable) return isOnItsWay ? VALID : undefined;
     const isOwn = keyTag !== '' && [known.sale.soldKeyTag, known.sale.boundKeyTag].includes(keyTag);

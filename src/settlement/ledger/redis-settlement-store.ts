@@ -74,6 +74,7 @@ export class RedisSettlementStore implements SettlementStore {
       isWaitedFor: reply[2] === 1,
       inFlight: readInFlight(asTexts(reply[3])),
       recentReverts: Number(asText(reply[4])),
+      toldKeyTag: asTexts(reply[5])[0],
     };
   }
 

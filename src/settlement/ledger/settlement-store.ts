@@ -27,6 +27,11 @@ export interface Look extends PayerRecord {
   readonly known: SettlementView | undefined;
   /** Whether a requester that shows itself waits for that claim. */
   readonly isWaitedFor: boolean;
+  /**
+   * Key tag of the requester that was told of a claim that the ledger lost; empty where it came without a key, absent
+   * where there is no such claim.
+   */
+  readonly toldKeyTag?: string | undefined;
 }
 
 /** Of a payer the ledger knows nothing of, or cannot be asked about. */

@@ -12,6 +12,7 @@ import {
   aPayment,
   aRequester,
   CHAIN_ID,
+  CONTRACT_UNCLAIMED_MS,
   describeSettlementStore,
 } from '../../twins/settlement/ledger/settlement-store-contract.js';
 import { LedgerWorld } from './ledger-world.js';
@@ -63,6 +64,33 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
   const told = { ref: older, reason: 'settlement_not_sent' } as const;
   expect(await store.restateWithdrawal(told)).toBe(true);
   expect(await inFlight()).toBe(reserved);
+});
+
+it('a claim made while another one was lost is sold to no one else once a lane brings that one back', async () => {
+  world ??= await LedgerWorld.start();
+  const { store, redis } = world;
+  const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+  const { authorizationId } = made.identity;
+  const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
+  const claim = async (requester: typeof first): Promise<ClaimRef> => {
+    const claimed = await store.claim(requester, { ...made, means, isHandedOut: false });
+    if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+    return { chainId: CHAIN_ID, id: claimed.id };
+  };
+  const older = await claim(first);
+  const record = await redis.dumpBuffer(recordKey(CHAIN_ID, older.id));
+  await redis.del(recordKey(CHAIN_ID, older.id), authorizationKey(CHAIN_ID, authorizationId));
+  const newer = await claim(second);
+  await world.broadcast(newer, `0x${'6c'.repeat(32)}`);
+  await world.include(newer);
+  const sale = { ref: older, authorizationId, requester: first, isHandedOut: true };
+  expect(await store.restate(sale)).toBe(false);
+  await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
+  expect(await store.restate(sale)).toBe(true);
+  expect((await store.redeem(newer, second, 'included')).kind).toBe('lost');
+  await world.end(newer, 'finalized');
+  await new Promise((resolve) => setTimeout(resolve, CONTRACT_UNCLAIMED_MS + 1));
+  expect(await world.asStoreWorld().unclaimed()).not.toContain(newer.id);
 });
 
 describe('a lane of a ledger that went back', () => {

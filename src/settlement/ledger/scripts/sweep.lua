@@ -40,7 +40,15 @@ for i = 1, #late, 2 do
   local id = late[i]
   redis.call('ZREM', unsold, id)
   local r = read_sale(record_key(id))
-  if r and r.paid and r.sale == 'open' then
+  local is_open = r and r.paid and r.sale == 'open' and not is_sold_by_another_claim(r, '', '')
+  local told, told_key
+  if is_open then told, told_key = told_to_another(r.auth, '', '') end
+  if told then
+    -- It is of the requester that was told of it by a claim that the ledger lost.
+    put(r, 'sale', 'sold', 'sold_to', told, 'sold_key', told_key, 'told', '1')
+    redis.call('HSET', index_key(r.auth), 'sold', id)
+    publish(id, 'sold')
+  elseif is_open then
     redis.call('ZADD', unclaimed, late[i + 1], id)
     -- The history is told once of each settlement.
     if redis.call('HEXISTS', r.redis_key, 't_unclaimed') == 0 then put(r, 't_unclaimed', at) end

@@ -97,7 +97,10 @@ export function isOverUnpaid({ stage, isPaid, isTold }: MemoryRecord): boolean {
   return isFinishedStage(stage) && !isPaid && !isTold;
 }
 
-export function isSoldTo({ soldTo, soldKey }: MemoryRecord, { id, keyTag }: Requester): boolean {
+export function isSoldTo(
+  { soldTo, soldKey }: MemoryRecord,
+  { id, keyTag }: Pick<Requester, 'id' | 'keyTag'>,
+): boolean {
   return soldTo === id || (keyTag !== '' && soldKey === keyTag);
 }
 

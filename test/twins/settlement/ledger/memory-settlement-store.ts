@@ -44,7 +44,7 @@ import {
   newRecord,
   viewOf,
 } from './memory-record.js';
-import { type Index, type MemoryNews, MemorySettlements } from './memory-settlements.js';
+import { type Index, type MemoryNews, MemorySettlements, NOBODY } from './memory-settlements.js';
 
 /**
  * {@link SettlementStore} without Redis, for tests in milliseconds. What lanes do is done to it by
@@ -128,6 +128,7 @@ export class MemorySettlementStore implements SettlementStore {
         isWaitedFor: record !== undefined && this.#settlements.living(record) > 0,
         inFlight: this.#settlements.inFlight(identity, payer),
         recentReverts: 0,
+        toldKeyTag: this.#settlements.lostTo(identity, NOBODY)?.keyTag,
       };
     });
   }
@@ -250,6 +251,7 @@ export class MemorySettlementStore implements SettlementStore {
       if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
       if (this.#settlements.isJustBack(record, this.#awaitedMs)) return answer('not_yet');
       if (this.#settlements.lostTo(record.identity, requester)) return answer('lost');
+      if (this.#settlements.isSoldByAnother(record, requester)) return answer('lost');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
       record.waiters.delete(requester.id);
       return answer('sold');

@@ -41,6 +41,11 @@ export type Index = Partial<Record<'live' | 'sold' | 'last', string>>;
 /** What is told to whoever listens for news: the same as the scripts publish. */
 export type MemoryNews = (id: string, kind: string, transaction?: Hex) => void;
 
+type RequesterName = Pick<Requester, 'id' | 'keyTag'>;
+
+/** To which nothing was ever sold. */
+export const NOBODY: RequesterName = { id: '', keyTag: '' };
+
 /** The claims of a ledger in memory, who has bought them, and how lanes move them. */
 export class MemorySettlements {
   readonly #records = new Map<string, MemoryRecord>();
@@ -158,9 +163,14 @@ export class MemorySettlements {
   /** Paid, final, and without a sale for so many milliseconds. */
   unclaimed(afterMs: number): readonly string[] {
     const until = this.now() - afterMs;
-    return [...this.#records.values()]
-      .filter((one) => isUnsold(one) && one.unsoldAt <= until)
-      .map(({ id }) => id);
+    const late = [...this.#records.values()].filter(
+      (one) => isUnsold(one) && one.unsoldAt <= until && !this.isSoldByAnother(one, NOBODY),
+    );
+    for (const one of late) {
+      const told = this.lostTo(one.identity, NOBODY);
+      if (told !== undefined) this.sell(one, told, false, true);
+    }
+    return late.filter(isUnsold).map(({ id }) => id);
   }
 
   #conclude(record: MemoryRecord): void {
@@ -213,10 +223,19 @@ export class MemorySettlements {
   }
 
   /** The other requester that was told of a claim that the ledger lost. */
-  lostTo({ authorizationId }: PaymentIdentity, { id, keyTag }: Requester): Requester | undefined {
+  lostTo(
+    { authorizationId }: PaymentIdentity,
+    { id, keyTag }: RequesterName,
+  ): Requester | undefined {
     const told = this.#lostSales.get(authorizationId);
     const isOwn = told?.id === id || (keyTag !== '' && told?.keyTag === keyTag);
     return isOwn ? undefined : told;
+  }
+
+  /** Whether another claim of its authorization is sold to another requester. */
+  isSoldByAnother({ id, identity }: MemoryRecord, requester: RequesterName): boolean {
+    const other = this.record(this.idsOf(identity.authorizationId).sold);
+    return other !== undefined && other.id !== id && isSold(other) && !isSoldTo(other, requester);
   }
 
   /** As `restateWithdrawal` of the port. */

@@ -554,6 +554,17 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect((await claim(second, made, true)).kind).toBe('told_to_another');
       });
 
+      it('is looked up with the key of that requester, with and without another claim', async () => {
+        const [first, second, made] = [aRequester({ keyTag: 'k' }), aRequester(), aPayment()];
+        expect((await look(made)).toldKeyTag).toBeUndefined();
+        await lost(made, first);
+        expect(await look(made)).toMatchObject({ known: undefined, toldKeyTag: 'k' });
+        const other = aPayment();
+        const ref = await included(second, other);
+        await lost(other, aRequester());
+        expect(await look(other)).toMatchObject({ known: { id: ref.id }, toldKeyTag: '' });
+      });
+
       it('is claimed by another requester with the same key', async () => {
         const [first, second] = [aRequester({ keyTag: 'k' }), aRequester({ keyTag: 'k' })];
         const made = aPayment();
@@ -642,6 +653,23 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await store.restate({ ref, authorizationId, requester, isHandedOut: false });
         const unclaimed = await world.unclaimed();
         expect([ref.id, failed.id].filter((id) => unclaimed.includes(id))).toEqual([]);
+      });
+
+      it('is not where another claim of it, which the ledger lost, was told of: that requester has it', async () => {
+        const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+        const { authorizationId } = made.identity;
+        const lost = store.refOf(made.payment, made.identity, first);
+        const ref = await paid(second, made);
+        const sale = { ref: lost, authorizationId, requester: first, isHandedOut: false };
+        expect(await store.restate(sale)).toBe(false);
+        await world.finalize(ref);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).not.toContain(ref.id);
+        expect((await look(made)).known?.sale).toMatchObject({ state: 'sold' });
+        expect((await store.redeem(ref, first, 'included')).kind).toBe('sold');
+        expect(await store.takeBack(lost, authorizationId, first)).toBe(true);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        expect(await world.unclaimed()).toContain(ref.id);
       });
 
       // The last one: for seconds after it nothing is unclaimed in this ledger.

@@ -594,6 +594,14 @@ local function told_to_another(authorization, requester, key)
   if told and told ~= requester and (told_key == '' or told_key ~= key) then return told, told_key end
 end
 
+-- Whether another claim of the same authorization is sold to another requester: a lane has stored one again that the
+-- ledger had lost, and for which this one was made.
+local function is_sold_by_another_claim(r, requester, key)
+  local sold = redis.call('HGET', index_key(r.auth), 'sold')
+  local other = sold and sold ~= r.id and read_sale(record_key(sold))
+  return other and other.sale == 'sold' and not is_sold_to(other, requester, key)
+end
+
 -- Whether it has ended, unpaid, and nobody was told of success.
 local function is_over_unpaid(r)
   return not r.paid and not r.told and redis.call('HEXISTS', r.redis_key, 't_finished') == 1
