@@ -480,7 +480,7 @@ describe("the sandbox's escrow of batch-settlement", () => {
           newTotalClaimed: 40n,
         },
       ]);
-      // What is claimed leaves the balance as it is.
+      // A claim leaves the balance as it is.
       expect(await channelOf(config)).toEqual([100n, 40n]);
     });
 

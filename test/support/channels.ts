@@ -107,7 +107,7 @@ interface TypedData {
   readonly message: Record<string, unknown>;
 }
 
-/** What is signed about the channels of one chain. */
+/** Signed messages about the channels of one chain. */
 export class Channels {
   constructor(readonly chainId: number) {}
 

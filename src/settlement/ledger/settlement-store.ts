@@ -28,8 +28,8 @@ export interface Look extends PayerRecord {
   /** Whether a requester that shows itself waits for that claim. */
   readonly isWaitedFor: boolean;
   /**
-   * Key tag of the requester that was told of a claim that the ledger lost; empty where it came without a key, absent
-   * where there is no such claim.
+   * Key tag of the requester that has an answer for a claim that the ledger lost; empty where it came without a key,
+   * absent where there is no such claim.
    */
   readonly toldKeyTag?: string | undefined;
 }

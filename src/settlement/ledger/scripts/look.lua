@@ -6,7 +6,7 @@
 -- ARGV[1] epoch, ARGV[2] authorization id
 -- Returns {id (empty: no claim is known), view, 1 where a living requester waits for it, in flight: totals of
 -- balance, allowance and sponsored permits, and this authorization's own entry, reverts, {key tag of the requester that
--- was told of a claim that the ledger lost} or {}}.
+-- has an answer for a claim that the ledger lost} or {}}.
 local index = redis.call('HMGET', KEYS[2], 'sold', 'live', 'last')
 local id, found, waiting = '', {}, 0
 for i = 1, 3 do

@@ -44,7 +44,7 @@ for i = 1, #late, 2 do
   local told, told_key
   if is_open then told, told_key = told_to_another(r.auth, '', '') end
   if told then
-    -- It is of the requester that was told of it by a claim that the ledger lost.
+    -- The requester that has success of a lost claim has bought it.
     put(r, 'sale', 'sold', 'sold_to', told, 'sold_key', told_key, 'told', '1')
     redis.call('HSET', index_key(r.auth), 'sold', id)
     publish(id, 'sold')
