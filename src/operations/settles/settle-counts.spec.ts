@@ -10,6 +10,7 @@ class Hashes {
   readonly all = new Map<string, Map<string, number>>();
   readonly expires = new Map<string, number>();
   isAway = false;
+  isReplyLost = false;
 
   hgetall(key: string): Promise<Record<string, string>> {
     if (this.isAway) return Promise.reject(new Error('away'));
@@ -17,27 +18,20 @@ class Hashes {
     return Promise.resolve(Object.fromEntries(entries));
   }
 
-  multi(): object {
-    const steps: (() => void)[] = [];
-    const chain = {
-      hincrby: (key: string, name: string, by: number) => {
-        steps.push(() => {
-          const hash = this.all.get(key) ?? new Map<string, number>();
-          this.all.set(key, hash.set(name, (hash.get(name) ?? 0) + by));
-        });
-        return chain;
-      },
-      expire: (key: string, seconds: number) => {
-        steps.push(() => this.expires.set(key, seconds));
-        return chain;
-      },
-      exec: () => {
-        if (this.isAway) return Promise.reject(new Error('away'));
-        for (const step of steps) step();
-        return Promise.resolve([]);
-      },
-    };
-    return chain;
+  /** As the script does. */
+  evalsha(_sha: string, _keys: number, key: string, ...args: (string | number)[]): Promise<number> {
+    if (this.isAway) return Promise.reject(new Error('away'));
+    const [process = '', number, seconds, ...counts] = args;
+    const hash = this.all.get(key) ?? new Map<string, number>();
+    const batch = `batch:${process}`;
+    const isNew = (hash.get(batch) ?? 0) < Number(number);
+    for (let at = 0; isNew && at < counts.length; at += 2) {
+      const name = String(counts[at]);
+      hash.set(name, (hash.get(name) ?? 0) + Number(counts[at + 1]));
+    }
+    this.all.set(key, hash.set(batch, Number(number)));
+    this.expires.set(key, Number(seconds));
+    return this.isReplyLost ? Promise.reject(new Error('timed out')) : Promise.resolve(1);
   }
 }
 
@@ -50,7 +44,11 @@ describe('counts of settles', () => {
   afterAll(() => {
     jest.restoreAllMocks();
   });
-  const process = (): SettleCounts => new SettleCounts(hashes as unknown as SharedRedis);
+  let processes = 0;
+  const process = (): SettleCounts => {
+    processes += 1;
+    return new SettleCounts(hashes as unknown as SharedRedis, { processId: `p${processes}` });
+  };
   const totals = () => process().totals();
 
   it('are of all processes, by reason and by seller, most frequent first', async () => {
@@ -83,6 +81,18 @@ describe('counts of settles', () => {
     });
   });
 
+  it('are added once where the reply of Redis was lost, and newer ones after them', async () => {
+    const before = (await totals()).refused;
+    const one = process();
+    hashes.isReplyLost = true;
+    one.count('failure', 'no_gas', undefined);
+    await one.stop();
+    one.count('failure', 'queue_full', undefined);
+    hashes.isReplyLost = false;
+    await one.stop();
+    expect((await totals()).refused).toBe(before + 2);
+  });
+
   it('are kept for a day, and written later where Redis is away', async () => {
     const late = process();
     hashes.isAway = true;
@@ -91,9 +101,9 @@ describe('counts of settles', () => {
     await expect(late.totals()).rejects.toThrow('settle_counts');
     hashes.isAway = false;
     await late.stop();
-    expect((await totals()).refused).toBe(6);
+    expect((await totals()).refused).toBe(8);
     now += 23 * HOUR_MS;
-    expect((await totals()).refused).toBe(6);
+    expect((await totals()).refused).toBe(8);
     now += HOUR_MS;
     expect(await totals()).toEqual({ succeeded: 0, pending: 0, refused: 0, reasons: [] });
     expect([...hashes.expires.keys()]).toEqual([settlesKey(1000)]);

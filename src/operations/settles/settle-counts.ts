@@ -5,9 +5,11 @@ import { Shared } from '../../platform/concurrency/shared.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
-import { redisCall, runTransaction } from '../../platform/redis/redis-scripts.js';
+import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { type Fault, type Reason, REASONS } from '../../protocol/reasons.js';
 import { settlesKey } from '../../settlement/ledger/keys.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 
 /** How settle requests were answered in the last 24 hours: answers, and not payments. */
 export interface SettleTotals {
@@ -37,6 +39,31 @@ const SELLERS_SHOWN = 20;
 const WAITING_MOST = 10_000;
 
 /**
+ * Adds counts once: a batch whose reply was lost is sent again as it is.
+ *
+ * KEYS[1] counts of an hour. ARGV[1] process, ARGV[2] number of its batch, ARGV[3] seconds they are kept, ARGV[4..] name,
+ * count, ... Returns 1, or 0 where they were added before.
+ */
+const ADD_ONCE = script(
+  'settle_counts_add',
+  String.raw`
+local batch = 'batch:' .. ARGV[1]
+if tonumber(redis.call('HGET', KEYS[1], batch) or '0') >= tonumber(ARGV[2]) then return 0 end
+for i = 4, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('HSET', KEYS[1], batch, ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return 1
+`,
+);
+
+/** Counts of one hour that are being written. */
+interface Batch {
+  readonly key: string;
+  readonly number: number;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/**
  * Counts how settles are answered, for all processes together. Counts are gathered and written every two seconds: a
  * refusal costs no call of its own, and a process that dies takes two seconds of them with it.
  */
@@ -46,8 +73,14 @@ export class SettleCounts implements OnModuleInit {
   readonly #totals: Shared<SettleTotals>;
   /** By the key of an hour, then by the name of a count. */
   #waiting = new Map<string, Map<string, number>>();
+  /** In order: what was not confirmed is written again before anything newer. */
+  readonly #writing: Batch[] = [];
+  #batches = 0;
 
-  constructor(@Inject(LEDGER_REDIS) private readonly redis: SharedRedis) {
+  constructor(
+    @Inject(LEDGER_REDIS) private readonly redis: SharedRedis,
+    @Inject(ProcessRegistry) private readonly process: Pick<ProcessRegistry, 'processId'>,
+  ) {
     this.#totals = new Shared(() => this.#read(), TOTALS_KEPT_MS);
   }
 
@@ -89,27 +122,34 @@ export class SettleCounts implements OnModuleInit {
     if (this.#waiting.size > HOURS) this.#waiting.delete([...this.#waiting.keys()][0] ?? '');
   }
 
-  /** Never fails: what could not be written is written with the next ones. */
+  /** Never fails: what could not be written is written again. */
   async #round(): Promise<number> {
-    const writing = this.#waiting;
-    this.#waiting = new Map();
-    for (const [key, counts] of writing) {
-      try {
-        const step = this.redis.multi();
-        for (const [name, count] of counts) step.hincrby(key, name, count);
-        step.expire(key, KEPT_SECONDS);
-        await runTransaction('settle_counts', step);
-      } catch {
-        this.#putBack(key, counts);
-      }
+    try {
+      await this.#writeBatches();
+      this.#gather();
+      await this.#writeBatches();
+    } catch (error) {
+      if (!(error instanceof RedisUnavailableError)) throw error;
     }
     return WRITE_MS;
   }
 
-  #putBack(key: string, counts: ReadonlyMap<string, number>): void {
-    const newer = this.#waiting.get(key) ?? new Map<string, number>();
-    for (const [name, count] of counts) newer.set(name, (newer.get(name) ?? 0) + count);
-    this.#waiting.set(key, newer);
+  #gather(): void {
+    for (const [key, counts] of this.#waiting) {
+      this.#batches += 1;
+      this.#writing.push({ key, number: this.#batches, counts });
+    }
+    this.#waiting = new Map();
+  }
+
+  async #writeBatches(): Promise<void> {
+    const { processId } = this.process;
+    for (let batch = this.#writing[0]; batch !== undefined; batch = this.#writing[0]) {
+      const { key, number, counts } = batch;
+      const args = [processId, number, KEPT_SECONDS, ...[...counts].flat()];
+      await runKeyedScript(this.redis, ADD_ONCE, [key], args);
+      this.#writing.shift();
+    }
   }
 
   async #read(): Promise<SettleTotals> {
