@@ -352,8 +352,16 @@ export class EvmChain {
 
   // ---------------------------------------------------------------- sending
 
-  /** Sends to every endpoint at once; the same bytes may be sent any number of times. */
-  async broadcast(raw: Hex): Promise<readonly SendResult[]> {
+  /**
+   * Sends to every endpoint at once; the same bytes may be sent any number of times.
+   *
+   * @param onResult - called with the answer of each endpoint as it comes: a slow one delays no other's.
+   * @returns the answers of all.
+   */
+  async broadcast(
+    raw: Hex,
+    onResult: (result: SendResult) => void = () => undefined,
+  ): Promise<readonly SendResult[]> {
     const targets = this.endpoints.filter((health) => health.isRightChain !== false);
     return Promise.all(
       targets.map(async (health) => {
@@ -366,6 +374,7 @@ export class EvmChain {
         if (result.kind === 'underpriced' && result.leastTipWei !== undefined) {
           noteLeastTip(health, result.leastTipWei);
         }
+        onResult(result);
         return result;
       }),
     );

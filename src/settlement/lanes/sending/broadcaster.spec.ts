@@ -284,6 +284,26 @@ describe('Broadcaster', () => {
       expect(stored()).toEqual([1]);
     });
 
+    it.each<[string, SendResult, Partial<TrackedAttempt>]>([
+      ['one has the bytes', { kind: 'accepted' }, { isTaken: true }],
+      ['one says that the nonce is used', { kind: 'nonce_too_low' }, { isSaidUsed: true }],
+      ['one refuses the bytes', { kind: 'rejected' }, { refusal: undefined, isTaken: false }],
+    ])(
+      '%s, and another has not answered: only a refusal waits for it',
+      async (_, first, expected) => {
+        let answer: (results: readonly SendResult[]) => void = () => undefined;
+        chain.broadcast = (_raw, onResult) => {
+          onResult?.(first);
+          return new Promise((resolve) => (answer = resolve));
+        };
+        const tracked = await sent('a');
+        expect(tracked).toMatchObject(expected);
+        answer([first, { kind: 'unknown' }]);
+        await turns();
+        expect(tracked.refusal).toBe(first.kind === 'rejected' ? 'bytes' : undefined);
+      },
+    );
+
     it('comes after another transaction took its place: it says nothing of that one', async () => {
       let answer: (results: readonly SendResult[]) => void = () => undefined;
       const { broadcast } = chain;

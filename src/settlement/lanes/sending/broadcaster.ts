@@ -189,11 +189,13 @@ export class Broadcaster {
     const { chain, observer } = this.options;
     const sent = newestTransactionOf(tracked.attempt);
     try {
-      const results = await chain.broadcast(sent.raw);
-      if (isTakenBy(results)) tracked.isTaken = true;
-      // Another transaction may have taken its place meanwhile.
+      const results = await chain.broadcast(sent.raw, (result) => {
+        // One endpoint is enough for these: a slow one holds nothing up.
+        if (isTakenBy([result])) tracked.isTaken = true;
+        if (result.kind === 'nonce_too_low') tracked.isSaidUsed = true;
+      });
+      // A refusal is one of all endpoints. Another transaction may have taken its place meanwhile.
       if (newestTransactionOf(tracked.attempt) === sent) tracked.refusal = refusalOf(results);
-      if (results.some(({ kind }) => kind === 'nonce_too_low')) tracked.isSaidUsed = true;
       observer.broadcast(tracked.attempt, results);
     } catch (error) {
       observer.failed(`${chain.chainId}`, 'broadcast', error);

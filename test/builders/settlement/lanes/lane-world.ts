@@ -234,8 +234,12 @@ export class TestChain {
     return this.balance(address);
   }
 
-  broadcast(raw: Hex): Promise<readonly SendResult[]> {
+  broadcast(
+    raw: Hex,
+    onResult: (result: SendResult) => void = () => undefined,
+  ): Promise<readonly SendResult[]> {
     this.sent.push(raw);
+    for (const result of this.sendResults) onResult(result);
     return Promise.resolve(this.sendResults);
   }
 
