@@ -61,6 +61,7 @@ export function laneMetrics(
     lost: (lane) => {
       series.lost.inc(labelsOf(lane));
     },
+    takenOver: () => undefined,
     sent: (lane, attempt) => {
       const labels = labelsOf(lane);
       series.attempts.inc({ ...labels, kind: attempt.kind });

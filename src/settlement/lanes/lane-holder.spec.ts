@@ -144,6 +144,19 @@ describe('LaneHolder', () => {
     expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
   });
 
+  it('says of a lane that it takes over from whom, and of no other', async () => {
+    const held = await store.leases.acquire(LANE, CHAIN_ID, 'p0', LEASE_MS);
+    if (held === undefined) throw new Error('the lane is not free');
+    await clock.pass(LEASE_MS + 1);
+    const leases = aProcess('p1');
+    await leases.acquireFree();
+    expect(told).toContain('takenOver');
+    await leases.stop();
+    told.length = 0;
+    await aProcess('p2').acquireFree();
+    expect(told).not.toContain('takenOver');
+  });
+
   it('stops a lane whose lease it could not keep', async () => {
     const leases = aProcess('p1');
     await leases.acquireFree();

@@ -186,6 +186,7 @@ export class LaneHolder {
     const { lane } = slot.runner;
     const held = await leases.acquire(lane, worker.chainId, processId, leaseMs);
     if (held === undefined) return;
+    if (held.from !== undefined) this.options.observer.takenOver(lane, held.from);
     // It was told to stop while it asked: what it got goes to another process at once.
     if (this.#stopping !== undefined) await this.#release(held);
     else this.#begin(worker, slot, held);

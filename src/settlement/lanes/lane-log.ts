@@ -12,6 +12,9 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     lost: (lane, error) => {
       logger.warn({ lane, reason: nameOf(error) }, 'lane released');
     },
+    takenOver: (lane, { processId, silentMs }) => {
+      logger.warn({ lane, processId, silentMs }, 'lane taken over from a process that is silent');
+    },
     sent: (lane, { accountNonce, kind, settlementIds, transactions, refill }) => {
       const hash = transactions.at(-1)?.hash;
       if (refill !== undefined) {

@@ -1,6 +1,6 @@
 import type { SendResult } from '../../platform/chain/rpc/rpc-classes.js';
 import type { SignFailure } from '../../platform/signing/key-service.js';
-import type { Ending, ParkReason } from '../ledger/lane-store.js';
+import type { Ending, FormerWriter, ParkReason } from '../ledger/lane-store.js';
 import type { Attempt } from '../model/attempt.js';
 import type { Inclusion } from './state/tracked-attempt.js';
 
@@ -8,6 +8,8 @@ import type { Inclusion } from './state/tracked-attempt.js';
 export interface LaneObserver {
   opened(lane: string, facts: { readonly nextNonce: number; readonly inFlight: number }): void;
   lost(lane: string, error: unknown): void;
+  /** @param from - the process that had the lane and did not give it up: it died, or stood still. */
+  takenOver(lane: string, from: FormerWriter): void;
   sent(lane: string, attempt: Attempt): void;
   broadcast(attempt: Attempt, results: readonly SendResult[]): void;
   bumped(lane: string, attempt: Attempt): void;

@@ -45,7 +45,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
  * | `lanes` | set | always | signers that ever had an attempt, or were refilled |
  * | `paused`, `retiring` | hash | always | lanes an operator has paused, or retires: JSON, since when and by whose key |
- * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce; of a treasury also `refill`, its last one, JSON |
+ * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce; `writer`, the process that has it, and `renewed`, when that last renewed its lease, ms; of a treasury also `refill`, its last one, JSON |
  * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
  * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
  * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>`, `l:<signer>:own:…` | zset | while not empty | the same of ready work that only this signer may send |

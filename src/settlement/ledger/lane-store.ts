@@ -35,7 +35,7 @@ export interface LaneLeases {
     chainId: number,
     processId: string,
     leaseMs: number,
-  ): Promise<HeldLane | undefined>;
+  ): Promise<AcquiredLane | undefined>;
 
   renew(held: HeldLane, leaseMs: number): Promise<void>;
 
@@ -235,6 +235,17 @@ export interface HeldLane {
   readonly lease: string;
   /** The ledger's epoch at which it was acquired. Another one means that the ledger went back. */
   readonly epoch: string;
+}
+
+/** The process that had a lane before, and did not give it up. */
+export interface FormerWriter {
+  readonly processId: string;
+  /** Milliseconds since it last renewed its lease. */
+  readonly silentMs: number;
+}
+
+export interface AcquiredLane extends HeldLane {
+  readonly from?: FormerWriter;
 }
 
 /** A settlement that a lane has taken from the ready set. */

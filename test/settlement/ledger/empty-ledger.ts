@@ -3,7 +3,14 @@ import { ledgerTag } from '../../../src/platform/redis/hash-slot.js';
 import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { listKey, recordKey, revertsKey, signerOf } from '../../../src/settlement/ledger/keys.js';
+import {
+  laneKey,
+  laneLeaseKey,
+  listKey,
+  recordKey,
+  revertsKey,
+  signerOf,
+} from '../../../src/settlement/ledger/keys.js';
 import { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
 import { readStage } from '../../../src/settlement/ledger/record.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
@@ -70,6 +77,10 @@ export async function emptyLedger(
     },
     switch: async (which, lane) => {
       await redis.hset(listKey(CHAIN, which), signerOf(lane), '{}');
+    },
+    silence: async (lane, ms) => {
+      await redis.hincrby(laneKey(CHAIN, lane), 'renewed', -ms);
+      await redis.del(laneLeaseKey(CHAIN, lane));
     },
     blameOf: async (chainId, payer) => {
       const key = revertsKey(chainId, payer);

@@ -7,6 +7,7 @@ import { dayOf, gweiOf } from '../../model/gas-price.js';
 import { STATE_OF } from '../../model/settlement-machine.js';
 import * as keys from '../keys.js';
 import type {
+  AcquiredLane,
   HeldLane,
   LaneLeases,
   OpenedLane,
@@ -35,10 +36,10 @@ export class RedisLaneLeases implements LaneLeases {
     chainId: number,
     processId: string,
     leaseMs: number,
-  ): Promise<HeldLane | undefined> {
+  ): Promise<AcquiredLane | undefined> {
     // The epoch it runs at goes into the lease.
     const epoch = await this.scripts.epochs.of(chainId);
-    const lease = asText(
+    const [lease, former, silentMs] = asList(
       await this.scripts.runAt(
         { chainId, epoch },
         {
@@ -48,7 +49,16 @@ export class RedisLaneLeases implements LaneLeases {
         },
       ),
     );
-    return lease === '' ? undefined : { lane, chainId, lease, epoch };
+    if (lease === undefined) return undefined;
+    return {
+      lane,
+      chainId,
+      lease: asText(lease),
+      epoch,
+      ...(former !== undefined && {
+        from: { processId: asText(former), silentMs: Number(silentMs) },
+      }),
+    };
   }
 
   async renew(held: HeldLane, leaseMs: number): Promise<void> {

@@ -5,4 +5,5 @@
 -- ARGV[1] epoch, ARGV[2] lease
 -- Returns 1.
 redis.call('DEL', lane_key .. ':lease')
+redis.call('HDEL', lane_key, 'writer', 'renewed')
 return 1

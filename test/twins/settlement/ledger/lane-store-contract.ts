@@ -3,6 +3,7 @@ import type { Address, Hex } from 'viem';
 import { LeaseLostError } from '../../../../src/protocol/errors.js';
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
 import type {
+  AcquiredLane,
   GasBudget,
   HeldLane,
   LaneLedger,
@@ -33,6 +34,8 @@ export interface LaneStoreHarness {
   spentOn(chainId: number, subject: string, day: string): Promise<bigint>;
   /** What was counted against a payer lately. */
   blameOf(chainId: number, payer: Address): Promise<number>;
+  /** The writer of a lane shows nothing for so many milliseconds, and its lease ends. */
+  silence(lane: string, ms: number): Promise<void>;
 }
 
 const CHAIN = 56;
@@ -98,7 +101,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       await store.leases.setNext(held, undefined, 0);
     });
 
-    async function acquire(processId: string): Promise<HeldLane> {
+    async function acquire(processId: string): Promise<AcquiredLane> {
       const acquired = await store.leases.acquire(lane, CHAIN, processId, LEASE_MS);
       if (acquired === undefined) throw new Error('the lane is not free');
       return acquired;
@@ -140,7 +143,19 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('gives a lane to one process at a time', async () => {
       expect(await store.leases.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeUndefined();
       await store.leases.release(held);
-      expect(await store.leases.acquire(lane, CHAIN, 'p2', LEASE_MS)).toBeDefined();
+      const next = await store.leases.acquire(lane, CHAIN, 'p2', LEASE_MS);
+      expect(next?.from).toBeUndefined();
+    });
+
+    it('names the process that a lane is taken over from, and since when it was silent', async () => {
+      expect((await acquire('p1')).from).toBeUndefined();
+      await harness.silence(lane, LEASE_MS + 1);
+      const next = await acquire('p2');
+      expect(next.from?.processId).toBe('p1');
+      expect(next.from?.silentMs).toBeGreaterThan(LEASE_MS);
+      expect(next.from?.silentMs).toBeLessThan(2 * LEASE_MS);
+      await store.leases.release(next);
+      expect((await acquire('p3')).from).toBeUndefined();
     });
 
     it('refuses every write of a lease that is not held any more', async () => {

@@ -4,7 +4,8 @@ import { MemoryLaneStore } from './memory-lane-store.js';
 let claims = 0;
 
 laneStoreContract('a ledger in memory', () => {
-  const store = new MemoryLaneStore(() => 1_700_000_000_000);
+  let now = 1_700_000_000_000;
+  const store = new MemoryLaneStore(() => now);
   return Promise.resolve({
     store,
     claim: (payment, options) => {
@@ -19,6 +20,10 @@ laneStoreContract('a ledger in memory', () => {
     stateOf: (id) => Promise.resolve(store.claims.stateOf(id)),
     switch: (which, lane) => {
       store[which].add(lane);
+      return Promise.resolve();
+    },
+    silence: (_, ms) => {
+      now += ms;
       return Promise.resolve();
     },
     blameOf: (_, payer) => Promise.resolve(store.reverts.get(payer) ?? 0),

@@ -3,7 +3,9 @@ import type { HeldLane } from '../../../../src/settlement/ledger/lane-store.js';
 import type { Attempt } from '../../../../src/settlement/model/attempt.js';
 
 interface Lane {
-  lease: { readonly text: string; readonly processId: string; until: number } | undefined;
+  lease:
+    | { readonly text: string; readonly processId: string; renewedAt: number; until: number }
+    | undefined;
   next: number | undefined;
   readonly attempts: Map<number, Attempt>;
 }

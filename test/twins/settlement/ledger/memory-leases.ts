@@ -1,4 +1,5 @@
 import type {
+  AcquiredLane,
   HeldLane,
   LaneLeases,
   OpenedLane,
@@ -30,7 +31,7 @@ export class MemoryLeases implements LaneLeases {
     chainId: number,
     processId: string,
     leaseMs: number,
-  ): Promise<HeldLane | undefined> {
+  ): Promise<AcquiredLane | undefined> {
     const { lanes } = this.parts;
     const record = lanes.get(lane);
     const { lease } = record;
@@ -39,14 +40,20 @@ export class MemoryLeases implements LaneLeases {
     }
     this.#leases += 1;
     const text = `${processId}:${this.#leases}`;
-    record.lease = { text, processId, until: lanes.now() + leaseMs };
-    return Promise.resolve({ lane, chainId, lease: text, epoch: lanes.epoch });
+    const now = lanes.now();
+    record.lease = { text, processId, renewedAt: now, until: now + leaseMs };
+    const held = { lane, chainId, lease: text, epoch: lanes.epoch };
+    if (lease === undefined || lease.processId === processId) return Promise.resolve(held);
+    const from = { processId: lease.processId, silentMs: now - lease.renewedAt };
+    return Promise.resolve({ ...held, from });
   }
 
   renew(held: HeldLane, leaseMs: number): Promise<void> {
     const { lanes } = this.parts;
     return lanes.step(held, ({ lease }) => {
-      if (lease !== undefined) lease.until = lanes.now() + leaseMs;
+      if (lease === undefined) return;
+      lease.renewedAt = lanes.now();
+      lease.until = lanes.now() + leaseMs;
     });
   }
 

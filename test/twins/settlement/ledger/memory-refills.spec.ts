@@ -2,7 +2,8 @@ import { MemoryLaneStore } from './memory-lane-store.js';
 import { refillStoreContract } from './refill-store-contract.js';
 
 refillStoreContract('a ledger in memory', () => {
-  const store = new MemoryLaneStore(() => 1_700_000_000_000);
+  let now = 1_700_000_000_000;
+  const store = new MemoryLaneStore(() => now);
   const unused = (): Promise<never> => Promise.reject(new Error('there are no settlements'));
   return Promise.resolve({
     store,
@@ -12,6 +13,10 @@ refillStoreContract('a ledger in memory', () => {
     stateOf: unused,
     switch: (which, lane) => {
       store[which].add(lane);
+      return Promise.resolve();
+    },
+    silence: (_, ms) => {
+      now += ms;
       return Promise.resolve();
     },
     blameOf: () => Promise.resolve(0),
