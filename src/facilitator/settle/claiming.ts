@@ -222,7 +222,7 @@ export class Claiming {
 
   #waitFor(context: NamedContext, ref: ClaimRef): RequesterWait {
     const { request, answers, requester, identity } = context;
-    const { isRepeatable, reasons } = actionOf(request.payment.claim);
+    const { isRepeatable = false, reasons } = actionOf(request.payment.claim);
     return new RequesterWait(ref, {
       store: this.store,
       news: this.news,

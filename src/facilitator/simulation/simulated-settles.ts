@@ -149,7 +149,11 @@ export class SimulatedSettles {
     const { reasons, settlesLess } = action;
     const identity = identityOf(payment);
     const details = simulatedDetailsOf(payment);
-    if (identity === undefined || details === undefined || action.needsNoTransaction(amount)) {
+    if (
+      identity === undefined ||
+      details === undefined ||
+      action.needsNoTransaction?.(amount) === true
+    ) {
       throw new SimulationRefused('payment');
     }
     const failure = outcome === 'reverted' ? reasons.transactionFailed : reasons.expired;
@@ -161,7 +165,7 @@ export class SimulatedSettles {
       failure,
       termsTag: identity.termsTag,
       begunAt: this.#now(),
-      ...(settlesLess && { settledAmount: amount.toString() }),
+      ...(settlesLess === true && { settledAmount: amount.toString() }),
     };
   }
 

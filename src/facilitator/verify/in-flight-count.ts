@@ -26,12 +26,13 @@ export async function countInFlight(
 ): Promise<InFlightCount> {
   const action = actionOf(authorization);
   const { reasons } = action;
-  if (action.needsNoTransaction(amount)) return { kind: 'enough', means: NOTHING_NEEDED };
+  if (action.needsNoTransaction?.(amount) === true)
+    return { kind: 'enough', means: NOTHING_NEEDED };
   // Its nonce is that of the permit in flight, or counts on it: one after the other.
   if (hasSponsoredPermit && action.inFlightKindOf(authorization) === 's') {
     return { kind: 'short', refusal: refuseByState(reasons.insufficientAllowance) };
   }
-  const needed = allowanceNeeded > 0n ? action.allowanceCall(authorization, asset) : undefined;
+  const needed = allowanceNeeded > 0n ? action.allowanceCall?.(authorization, asset) : undefined;
   const [balance, allowance] = await Promise.all([
     balanceNeeded > 0n ? readUint(view, balanceOfCall(asset, authorization.from)) : undefined,
     needed && readUint(view, needed),

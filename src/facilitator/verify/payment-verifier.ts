@@ -114,7 +114,7 @@ export class PaymentVerifier {
     const { payTo, amount } = requirements;
     if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
     // What needs no transaction costs nothing, however little it brings.
-    if (actionOf(claim).needsNoTransaction(amount)) return undefined;
+    if (actionOf(claim).needsNoTransaction?.(amount) === true) return undefined;
     if (payTo === claim.from && !admission.allowsPaymentsToOneself) return 'payment_to_oneself';
     return amount < (minAmounts.get(asset) ?? LEAST_AMOUNT) ? 'amount_too_small' : undefined;
   }
@@ -257,7 +257,7 @@ export class PaymentVerifier {
   async #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
     const { senders } = this.options;
     const { chainId } = requirements;
-    const sole = actionOf(claim).soleSenderOf(claim);
+    const sole = actionOf(claim).soleSenderOf?.(claim);
     const sender = await senders.senderFor({
       chainId,
       spread: BigInt(claim.nonce ?? 0),

@@ -59,7 +59,7 @@ export function preparationOf(payment: AcceptedPayment): Preparation | undefined
 
 /** @param usual - gas that one payment may cost, `MAX_GAS_PER_SETTLE`. */
 export function gasCapOf({ authorization }: AcceptedPayment, usual: bigint): bigint {
-  return actionOf(authorization).gasCapOf(authorization, usual);
+  return actionOf(authorization).gasCapOf?.(authorization, usual) ?? usual;
 }
 
 /** A contract that its call runs because the payload names it. Lower case. */
@@ -104,15 +104,15 @@ export function isExpiredAt({ authorization }: AcceptedPayment, blockTime: numbe
 
 /** The amount that a settle binds, where less than what was signed may be settled. */
 export function settledAmountOf({ authorization, amount }: AcceptedPayment): bigint | undefined {
-  return actionOf(authorization).settlesLess ? amount : undefined;
+  return actionOf(authorization).settlesLess === true ? amount : undefined;
 }
 
 /** Whether it is settled by the record alone: there is nothing to send. */
 export function needsNoTransaction({ authorization, amount }: AcceptedPayment): boolean {
-  return actionOf(authorization).needsNoTransaction(amount);
+  return actionOf(authorization).needsNoTransaction?.(amount) === true;
 }
 
 /** The only account that may send it; `undefined` where any lane may. Lower case. */
 export function soleSenderOf({ authorization }: AcceptedPayment): Address | undefined {
-  return actionOf(authorization).soleSenderOf(authorization);
+  return actionOf(authorization).soleSenderOf?.(authorization);
 }

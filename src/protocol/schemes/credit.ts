@@ -26,9 +26,9 @@ export function creditLogs(
   for (const isNamed of PASSES) {
     for (const { id, payment } of items) {
       const { authorization } = payment;
-      const action = actionOf(authorization);
-      if (action.isNamedByEvidence !== isNamed) continue;
-      const log = action.evidenceIn(transferOf(payment), authorization, logs, taken);
+      const { evidence } = actionOf(authorization);
+      if (evidence.by !== 'logs' || evidence.isNamed !== isNamed) continue;
+      const log = evidence.logOf(transferOf(payment), authorization, logs, taken);
       if (log === undefined) continue;
       taken.add(log.logIndex);
       credited.set(id, log.logIndex);

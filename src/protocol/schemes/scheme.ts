@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Finding } from '../diagnosis/finding.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { Call } from '../evm/calls.js';
-import type { ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
+import type { CallOutcome, ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
 import type { ContractName, SchemeContracts } from '../evm/contracts.js';
 import type { ReceiptLog, Transfer } from '../evm/logs.js';
 import type { PayerTransaction } from '../evm/payer-transaction.js';
@@ -27,7 +27,7 @@ export interface Scheme {
   readonly extensions: readonly string[];
   /** Those that cost the operator more than a settlement: listed where it pays for them. */
   readonly sponsoredExtensions?: readonly string[];
-  /** What it can be asked to settle: at most one action for each transfer method. */
+  /** What it can be asked to settle: at most one action for each method. */
   readonly actions: readonly Action[];
   /** Reads what the buyer sent; `undefined` where a field is missing or of the wrong type. */
   readClaim(payload: JsonObject, version: 1 | 2): Claim | undefined;
@@ -104,9 +104,39 @@ export interface Preparation {
 /** Whether a refusal may be that of a payment which the chain has executed. */
 export type HiddenUse = 'yes' | 'if_payer_has_code' | 'no';
 
+/** How a mined transaction shows that it has done what it was sent for. */
+export type Evidence<A extends Authorization> = LogEvidence<A> | StateEvidence<A>;
+
+export interface LogEvidence<A extends Authorization> {
+  readonly by: 'logs';
+  /** Whether the log names the authorization: else two like payments of a payer leave the same. */
+  readonly isNamed: boolean;
+  /**
+   * The log by which it is done; `undefined` where it is not.
+   *
+   * @param transfer - what it should have brought about.
+   * @param taken - indices of logs that stand for others.
+   */
+  logOf(
+    transfer: Transfer,
+    authorization: A,
+    logs: readonly ReceiptLog[],
+    taken: ReadonlySet<number>,
+  ): ReceiptLog | undefined;
+}
+
+/** Where a transaction that did nothing succeeds too, and leaves no log: the contract is asked at its block. */
+export interface StateEvidence<A extends Authorization> {
+  readonly by: 'state';
+  callOf(authorization: A): Call;
+  /** `undefined` where the answer is none. */
+  isDone(outcome: CallOutcome, authorization: A): boolean | undefined;
+}
+
 /**
- * One thing a scheme can be asked to settle, by one transfer method. It answers questions and changes
- * nothing.
+ * One thing a scheme can be asked to settle, by one method. It answers questions and changes nothing. What
+ * is optional is left out by an action that is like most: it is sold once, in full, by any lane, at the usual
+ * price.
  */
 export interface Action<C extends Claim = Claim, A extends Authorization = Authorization> {
   readonly method: AuthorizationMethod;
@@ -116,7 +146,7 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
    * Whether everybody who asks for it once it is done hears success. Else it is sold to one request: what
    * it pays for is given once.
    */
-  readonly isRepeatable: boolean;
+  readonly isRepeatable?: boolean;
 
   // ---------------------------------------------------------------- a request
 
@@ -141,15 +171,15 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   explain?(reason: Reason, payment: Payment, claim: C, facts: ExplainFacts): Finding | undefined;
   /** Whether its checks may say this of a payment because it was executed. */
   mayHideUse(reason: Reason): HiddenUse;
-  /** The only account that may send it; `undefined` where any lane may. */
-  soleSenderOf(signed: C | A): Address | undefined;
+  /** The only account that may send it; absent where any lane may. */
+  soleSenderOf?(signed: C | A): Address;
   /**
    * Whether less than what was signed may be settled. Then the first settle binds the amount, and the
    * answers say it.
    */
-  readonly settlesLess: boolean;
+  readonly settlesLess?: boolean;
   /** Whether an amount is settled by the record alone: there is nothing to send. */
-  needsNoTransaction(amount: bigint): boolean;
+  needsNoTransaction?(amount: bigint): boolean;
 
   // ---------------------------------------------------------------- its authorization
 
@@ -168,7 +198,7 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   /** What it counts for while it is in flight. */
   inFlightKindOf(authorization: A): InFlightKind;
   /** What the payer has approved for such payments; `undefined` where it needs no approval. */
-  allowanceCall(authorization: A, asset: Address): Call | undefined;
+  allowanceCall?(authorization: A, asset: Address): Call | undefined;
 
   // ---------------------------------------------------------------- sending
 
@@ -178,11 +208,11 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   /** The transfer of tokens it brings about: what a simulation proves, and what logs show. */
   transferOf(authorization: A, terms: CallTerms): Transfer;
   /**
-   * Gas that one settlement may cost.
+   * Gas that one settlement may cost, where it is not the usual.
    *
    * @param usual - what the operator allows for one payment.
    */
-  gasCapOf(authorization: A, usual: bigint): bigint;
+  gasCapOf?(authorization: A, usual: bigint): bigint;
   /** Whether it may be one call of a transaction that carries several. */
   mayShare(authorization: A): boolean;
   /** A contract that its call runs because the payload names it; `undefined` where there is none. */
@@ -210,22 +240,9 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
 
   // ---------------------------------------------------------------- evidence
 
-  /** Whether the evidence names the authorization: else two like payments of a payer leave the same. */
-  readonly isNamedByEvidence: boolean;
-  /**
-   * The log by which a mined transaction paid it; `undefined` where it did not.
-   *
-   * @param transfer - what it should have brought about.
-   * @param taken - indices of logs that paid others.
-   */
-  evidenceIn(
-    transfer: Transfer,
-    authorization: A,
-    logs: readonly ReceiptLog[],
-    taken: ReadonlySet<number>,
-  ): ReceiptLog | undefined;
+  readonly evidence: Evidence<A>;
   /** Whether it does not matter who sent the transaction that did it: else one of ours has to be its cause. */
-  readonly isDoneByAnybody: boolean;
+  readonly isDoneByAnybody?: boolean;
   /** Selectors of the functions that present its authorizations, without prefix. */
   readonly selectors: readonly string[];
   /**

@@ -115,16 +115,19 @@ class Traces {
 
   admits(payment: AcceptedPayment): boolean {
     const trace = traceOf(payment);
-    return actionOf(payment.authorization).isNamedByEvidence
-      ? !this.#nameless.has(trace)
-      : !this.#all.has(trace);
+    return isNamed(payment) ? !this.#nameless.has(trace) : !this.#all.has(trace);
   }
 
   add(payment: AcceptedPayment): void {
     const trace = traceOf(payment);
     this.#all.add(trace);
-    if (!actionOf(payment.authorization).isNamedByEvidence) this.#nameless.add(trace);
+    if (!isNamed(payment)) this.#nameless.add(trace);
   }
+}
+
+function isNamed({ authorization }: AcceptedPayment): boolean {
+  const { evidence } = actionOf(authorization);
+  return evidence.by === 'state' || evidence.isNamed;
 }
 
 function traceOf(payment: AcceptedPayment): string {

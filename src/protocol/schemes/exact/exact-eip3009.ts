@@ -1,9 +1,7 @@
 import { type Address, decodeAbiParameters, type Hex } from 'viem';
-import { addressWord } from '../../evm/abi-words.js';
 import type { Eip3009Authorization } from '../../evm/authorization.js';
 import { settlementCall, TRANSFER_WITH_BYTES, TRANSFER_WITH_VRS } from '../../evm/calls.js';
 import { innerSignatureOf } from '../../evm/erc6492.js';
-import { AUTHORIZATION_USED_TOPIC } from '../../evm/logs.js';
 import type { Eip3009Claim } from '../../payment/payment.js';
 import type { Encoded } from '../encoded.js';
 import { EIP3009 } from '../methods/eip3009.js';
@@ -39,7 +37,6 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
     transactionFailed: 'invalid_exact_evm_transaction_failed',
     noEvidence: 'invalid_exact_evm_transfer_event_mismatch',
   },
-  isRepeatable: false,
 
   signedPartsOf: (claim, { chainId, asset, tokenName, tokenVersion }) => {
     const { from, to, value, validAfter, validBefore, nonce, signature } = claim;
@@ -55,9 +52,6 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   termsMismatch: (payment, claim) => termsMismatchOfEip3009(payment, claim),
   explain: (reason, payment, claim, facts) => EIP3009_EXPLANATIONS[reason]?.(payment, claim, facts),
   mayHideUse,
-  soleSenderOf: () => undefined,
-  settlesLess: false,
-  needsNoTransaction: () => false,
 
   termsOf: ({ to, value, validAfter, validBefore }) => [to, value, validAfter, validBefore],
   nonceOf: ({ nonce }) => BigInt(nonce),
@@ -75,7 +69,6 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   },
 
   inFlightKindOf: () => 'e',
-  allowanceCall: () => undefined,
 
   callOf: (authorization, { asset }) => settlementCall(authorization, asset),
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
@@ -99,19 +92,14 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   diagnosesUse: true,
   reasonOfRevert: (data) => reasonOfRevert(data, EIP3009.name),
 
-  isNamedByEvidence: true,
-  evidenceIn: (transfer, { from, nonce }, logs, taken) => {
-    const payer: Hex = `0x${addressWord(from)}`;
-    const isUsed = logs.some(
-      ({ address, topics }) =>
-        address === transfer.asset &&
-        topics[0] === AUTHORIZATION_USED_TOPIC &&
-        topics[1] === payer &&
-        topics[2] === nonce,
-    );
-    return isUsed ? transferIn(transfer, logs, taken) : undefined;
+  evidence: {
+    by: 'logs',
+    isNamed: true,
+    logOf: (transfer, { method, nonce }, logs, taken) =>
+      EIP3009.isExecutedIn(logs, { ...transfer, method, nonce: BigInt(nonce) })
+        ? transferIn(transfer, logs, taken)
+        : undefined,
   },
-  isDoneByAnybody: false,
   selectors: [TRANSFER_WITH_VRS, TRANSFER_WITH_BYTES],
   presentedIn: (target, callData) => {
     const words: Hex = `0x${callData.slice(10)}`;

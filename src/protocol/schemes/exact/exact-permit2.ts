@@ -39,9 +39,6 @@ export const EXACT_PERMIT2: Action<Permit2Claim, Permit2Authorization> = {
   verify: (...asked) => verifyWitness(EXACT_WITNESS, ...asked),
   termsMismatch: (payment, claim, chain) => termsMismatchOfPermit2(payment, claim, chain),
   explain: (reason, payment, claim, facts) => EXPLANATIONS[reason]?.(payment, claim, facts),
-  soleSenderOf: () => undefined,
-  settlesLess: false,
-  needsNoTransaction: () => false,
 
   termsOf,
   decode: decodePermit2,

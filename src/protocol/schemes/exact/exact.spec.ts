@@ -103,7 +103,7 @@ describe('a payment of the exact scheme', () => {
 
   it('needs an approval on chain unless it needs none, or brings it', () => {
     const needed = [eip3009, permit2, sponsored].map(({ authorization, asset }) =>
-      actionOf(authorization).allowanceCall(authorization, asset),
+      actionOf(authorization).allowanceCall?.(authorization, asset),
     );
     expect(needed.map((call) => call !== undefined)).toEqual([false, true, false]);
     expect(needed[1]?.data).toContain(addressWord(PERMIT2));
@@ -130,8 +130,9 @@ describe('the evidence of a payment', () => {
     taken: readonly number[] = [],
   ): number | undefined => {
     const { authorization } = payment;
-    const action = actionOf(authorization);
-    return action.evidenceIn(transferOf(payment), authorization, logs, new Set(taken))?.logIndex;
+    const { evidence } = actionOf(authorization);
+    if (evidence.by !== 'logs') throw new TypeError('not shown by logs');
+    return evidence.logOf(transferOf(payment), authorization, logs, new Set(taken))?.logIndex;
   };
 
   it.each([

@@ -15,7 +15,6 @@ import { mayHideUse } from './hidden-use.js';
 /** What every scheme answers alike that pays by a Permit2 witness transfer through a proxy. */
 export const PERMIT2_ANSWERS = {
   method: PERMIT2_METHOD,
-  isRepeatable: false,
   mayHideUse,
 
   nonceOf: ({ nonce }) => nonce,
@@ -28,15 +27,16 @@ export const PERMIT2_ANSWERS = {
 
   preparationOf: approvalBefore,
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
-  gasCapOf: (_, usual) => usual,
   diagnose: (chain, terms, { from, spender }, failed) =>
     diagnosePermit2(chain, terms, { payer: from, proxy: spender }, failed),
   diagnosesUse: false,
   reasonOfRevert: (data) => reasonOfRevert(data, PERMIT2_METHOD.name),
 
-  isNamedByEvidence: false,
-  evidenceIn: (transfer, _, logs, taken) => transferIn(transfer, logs, taken),
-  isDoneByAnybody: false,
+  evidence: {
+    by: 'logs',
+    isNamed: false,
+    logOf: (transfer, _, logs, taken) => transferIn(transfer, logs, taken),
+  },
 } satisfies Partial<Action<Permit2Claim, Permit2Authorization>>;
 
 export const PERMIT2_REASONS = {

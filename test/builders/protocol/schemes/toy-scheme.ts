@@ -153,11 +153,14 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
   diagnosesUse: false,
   reasonOfRevert: (data) => (data === '0x01' ? 'payee_not_allowed' : undefined),
 
-  isNamedByEvidence: true,
-  evidenceIn: (transfer, { from, serial }, logs, taken) =>
-    NOTES.isNamedIn(logs, { method: NOTE_METHOD, asset: COUNTER, payer: from, nonce: serial })
-      ? transferIn(transfer, logs, taken)
-      : undefined,
+  evidence: {
+    by: 'logs',
+    isNamed: true,
+    logOf: (transfer, { from, serial }, logs, taken) =>
+      NOTES.isNamedIn(logs, { method: NOTE_METHOD, asset: COUNTER, payer: from, nonce: serial })
+        ? transferIn(transfer, logs, taken)
+        : undefined,
+  },
   isDoneByAnybody: true,
   selectors: [COLLECT_SELECTOR],
   presentedIn: (target, callData) => {
