@@ -4,6 +4,7 @@ import { aChain, FakeChain, hash32 } from '../../test/builders/platform/chain/fa
 import { anAcceptedPayment } from '../../test/builders/protocol/payment/accepted-payment.js';
 import {
   anAcceptedNote,
+  anAcceptedQuietNote,
   collectedLogs,
   COLLECTOR,
   PAYEE,
@@ -12,6 +13,7 @@ import {
 import { TILL, TOY_SCHEME } from '../../test/builders/protocol/schemes/toy-scheme.js';
 import { MemoryLaneStore } from '../../test/twins/settlement/ledger/memory-lane-store.js';
 import { refOf } from '../platform/chain/authorization-use.js';
+import { readBlockHeader } from '../platform/chain/block.js';
 import type { EvmChain } from '../platform/chain/evm-chain.js';
 import type { UseOutcome } from '../platform/chain/use-search/use-search.js';
 import { uintWord } from '../protocol/evm/abi-words.js';
@@ -20,9 +22,12 @@ import { type AcceptedPayment, assetNameOf } from '../protocol/payment/accepted-
 import { callOf, isExpiredAt } from '../protocol/payment/payment-facts.js';
 import { registerScheme } from '../protocol/schemes/registry.js';
 import { ChainOutcomeResolver } from './lanes/following/chain-outcome-resolver.js';
+import { ChainReceiptReader } from './lanes/following/chain-receipt-reader.js';
+import { inclusionChanges } from './lanes/following/inclusion-changes.js';
 import { ChainBatchSimulator } from './lanes/sending/chain-batch-simulator.js';
 import { LearnedGasEstimates } from './lanes/sending/gas-estimates.js';
 import { AssetSuspension } from './lanes/sending/suspensions.js';
+import type { TrackedAttempt } from './lanes/state/tracked-attempt.js';
 import { paymentFields, readDetails } from './ledger/record.js';
 import { expiryLua } from './ledger/script-files.js';
 import { gasBoundOf, groupForSending, type Sendable } from './model/grouping.js';
@@ -129,6 +134,36 @@ describe('a settlement of another scheme', () => {
     await chain.close();
   });
 
+  it('is paid by the state of its block, where no log shows it', async () => {
+    const truth = new FakeChain(4);
+    const { to, data: input } = callOf(anAcceptedQuietNote);
+    const [first, second] = [hash32(1), hash32(2)];
+    truth.mine({ hash: first, to, input, logs: [] });
+    const done = truth.mine({ hash: second, to, input, logs: [] });
+    truth.call = (at) => hash32(at >= done ? 1 : 0);
+    const { chain } = await aChain(truth, 2);
+    const [view] = chain.views();
+    const latest = readBlockHeader(truth.header(truth.head));
+    if (view === undefined || latest === undefined) throw new Error('no head');
+    const reader = new ChainReceiptReader(chain, COLLECTOR);
+    const inclusionOf = async (hash: Hex) => {
+      const items = [{ id: 'a', payment: anAcceptedQuietNote }];
+      const attempt = { accountNonce: 0, transactions: [{ hash }] };
+      const tracked = { accountNonce: 0, attempt, items } as unknown as TrackedAttempt;
+      const seen = (await reader.look({ view, latest }, [tracked])).included.get(tracked);
+      return seen && reader.confirm(view, tracked, seen);
+    };
+    const unpaid = await inclusionOf(first);
+    const paid = await inclusionOf(second);
+    expect([...(unpaid?.credited ?? [['none']])]).toEqual([]);
+    expect([...(paid?.credited ?? [])]).toEqual([['a', undefined]]);
+    const ofLedger = { payments: new Map([['a', anAcceptedQuietNote]]), stored: new Map() };
+    const include = [{ id: 'a', logIndex: undefined }];
+    expect(inclusionChanges(ofLedger, paid)).toEqual({ uninclude: [], include });
+    expect(inclusionChanges(ofLedger, unpaid)).toEqual({ uninclude: [], include: [] });
+    await chain.close();
+  });
+
   it('is done where a stranger has done it, and expires with its own reason', async () => {
     let isUsed = 1;
     const view = {
@@ -167,6 +202,7 @@ describe('a settlement of another scheme', () => {
     };
     expect(await ending(anAcceptedNote)).toMatchObject({ state: 'foreign', isPaid: true });
     expect(await ending(anAcceptedPayment())).toMatchObject({ state: 'foreign', isPaid: false });
+    expect(await ending(anAcceptedQuietNote)).toEqual({ id: 'a', state: 'foreign', isPaid: true });
     isUsed = 0;
     expect(isExpiredAt(anAcceptedNote, UNTIL)).toBe(false);
     expect(await ending(anAcceptedNote)).toBe('requeue');

@@ -118,7 +118,8 @@ export class LostOutcomes {
         ? ended('reverted', false, action.reasons.noEvidence, place)
         : ended('finalized', true, undefined, place);
     }
-    const isDone = action.isDoneByAnybody || (logIndex !== undefined && isCopied(row, timestamp));
+    const isDone =
+      action.isDoneByAnybody === true || (logIndex !== undefined && isCopied(row, timestamp));
     return isDone
       ? ended('foreign', true, undefined, place)
       : ended('foreign', false, action.reasons.used, { ...place, logIndex: undefined });

@@ -2,9 +2,13 @@ import type { Address, Hex } from 'viem';
 import { CodeUnresponsiveError } from '../../protocol/errors.js';
 import { READ_GAS } from '../../protocol/evm/chain-reader.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
-import { authorizationNonceOf, transferOf } from '../../protocol/payment/payment-facts.js';
+import {
+  authorizationNonceOf,
+  gasCapOf,
+  transferOf,
+} from '../../protocol/payment/payment-facts.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
-import { methodNamed } from '../../protocol/schemes/registry.js';
+import { actionOf, methodNamed } from '../../protocol/schemes/registry.js';
 import type { BlockPoint } from './chain-queries.js';
 import type { ChainView } from './chain-view.js';
 
@@ -65,6 +69,30 @@ export async function isAuthorizationUsed(
 ): Promise<boolean | undefined> {
   const state = await readAuthorizationState(...read);
   return state === 'cannot_tell' ? undefined : state === 'used';
+}
+
+/**
+ * Whether what a payment is for is done: its authorization was executed or cancelled, or else the state of
+ * its contract says so.
+ *
+ * @returns `undefined` when the contract does not answer the question.
+ * @throws ChainUnavailableError
+ */
+export async function isDone(
+  view: ChainView,
+  payment: AcceptedPayment,
+  at: BlockPoint = 'latest',
+): Promise<boolean | undefined> {
+  const { authorization } = payment;
+  const { evidence } = actionOf(authorization);
+  if (evidence.by === 'logs') return isAuthorizationUsed(view, refOf(payment), at);
+  try {
+    const gas = gasCapOf(payment, READ_GAS);
+    return evidence.isDone(await view.call(evidence.callOf(authorization), gas, at), authorization);
+  } catch (error) {
+    if (error instanceof CodeUnresponsiveError) return undefined;
+    throw error;
+  }
 }
 
 /** A transaction that used an authorization. */

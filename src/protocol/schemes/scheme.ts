@@ -129,7 +129,7 @@ export interface LogEvidence<A extends Authorization> {
 export interface StateEvidence<A extends Authorization> {
   readonly by: 'state';
   callOf(authorization: A): Call;
-  /** `undefined` where the answer is none. */
+  /** `undefined` where the contract does not answer the question. */
   isDone(outcome: CallOutcome, authorization: A): boolean | undefined;
 }
 

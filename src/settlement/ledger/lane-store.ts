@@ -165,7 +165,7 @@ export interface LaneAttempts {
     accountNonce: number,
     block: InclusionBlock,
     batchSize: number,
-    items: readonly { readonly id: string; readonly logIndex: number }[],
+    items: readonly PaidItem[],
   ): Promise<void>;
 
   /** The block was replaced: the same bytes are on their way again. */
@@ -274,8 +274,12 @@ export interface StoredInclusion {
   readonly transaction: Hex;
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
-  readonly logIndex: number;
+  /** Of the log that shows it; `undefined` where the state of the chain does. */
+  readonly logIndex: number | undefined;
 }
+
+/** A settlement that a transaction paid. */
+export type PaidItem = { readonly id: string } & Pick<StoredInclusion, 'logIndex'>;
 
 /** A settlement of a stored attempt, as the former writer of the lane left it. */
 export interface StoredSettlement {

@@ -325,6 +325,6 @@ function readBigint(text: string | undefined): bigint | undefined {
   return text === undefined || text === '' ? undefined : BigInt(text);
 }
 
-function readNumber(text: string | undefined): number | undefined {
+export function readNumber(text: string | undefined): number | undefined {
   return text === undefined || text === '' ? undefined : Number(text);
 }

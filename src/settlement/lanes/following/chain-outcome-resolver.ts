@@ -1,10 +1,6 @@
 import type { Address } from 'viem';
 import type { Claim } from '../../../platform/chain/agreement.js';
-import {
-  type AuthorizationUse,
-  isAuthorizationUsed,
-  refOf,
-} from '../../../platform/chain/authorization-use.js';
+import { type AuthorizationUse, isDone, refOf } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
@@ -65,6 +61,10 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   ): Promise<OutcomeVerdict> {
     const isUsed = await this.#isUsed(payment, finalized);
     if (isUsed === undefined) return { kind: 'waiting' };
+    if (isUsed && isShownByState(payment)) {
+      const isOurs = inclusion?.isSuccess === true && tracked.isSettledBy(inclusion.transaction);
+      return endedByState(id, isOurs ? inclusion : undefined);
+    }
     if (isUsed) {
       const { attempt } = tracked;
       const sinceBlock = await this.#sentSince(attempt, finalized);
@@ -106,6 +106,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   ): Promise<OutcomeVerdict> {
     const isUsed = await this.#isUsed(payment, finalized);
     if (isUsed === undefined) return { kind: 'waiting' };
+    if (isUsed && isShownByState(payment)) return endedByState(id, undefined);
     if (isUsed) return this.#judgeUsed(id, payment, sent, 'dead', finalized);
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
@@ -118,9 +119,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
    * answer, waits alone: unknown is not unused.
    */
   async #isUsed(payment: AcceptedPayment, { hash }: BlockHeader): Promise<boolean | undefined> {
-    const ref = refOf(payment);
     return this.#unlessInDoubt('authorization state', async (view) => {
-      const isUsed = await isAuthorizationUsed(view, ref, { blockHash: hash });
+      const isUsed = await isDone(view, payment, { blockHash: hash });
       return { value: isUsed, key: String(isUsed), subject: hash };
     });
   }
@@ -197,10 +197,10 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       const { logIndex = 0 } = use;
       return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
     }
-    const { isDoneByAnybody, reasons } = actionOf(payment.authorization);
-    const isDone =
+    const { isDoneByAnybody = false, reasons } = actionOf(payment.authorization);
+    const isPaid =
       use !== undefined && (isDoneByAnybody || (await this.#isCopy(id, use, sent.sinceBlock)));
-    if (isDone) {
+    if (isPaid) {
       const { logIndex } = use;
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
@@ -291,6 +291,17 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       return transactionFailed;
     }
   }
+}
+
+function isShownByState({ authorization }: AcceptedPayment): boolean {
+  return actionOf(authorization).evidence.by === 'state';
+}
+
+/** A success shown by the state of the contract: any transaction may have brought it about. */
+function endedByState(id: string, ours: Inclusion | undefined): OutcomeVerdict {
+  if (ours === undefined) return ended({ id, state: 'foreign', isPaid: true });
+  const { transaction, blockNumber, blockHash } = ours;
+  return ended({ id, state: 'finalized', isPaid: true, transaction, blockNumber, blockHash });
 }
 
 function fateOf(inclusion: Inclusion | undefined): AttemptFate {

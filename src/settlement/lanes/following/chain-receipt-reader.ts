@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { Claim, Question } from '../../../platform/chain/agreement.js';
+import { isDone } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import { isPresent } from '../../../platform/chain/endpoint-health.js';
@@ -10,6 +11,7 @@ import type { Receipt } from '../../../platform/chain/receipt.js';
 import type { Ability } from '../../../platform/chain/refusals.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { creditLogs } from '../../../protocol/schemes/credit.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import { newestTransactionOf } from '../../model/attempt.js';
 import type {
   Block,
@@ -48,7 +50,9 @@ export class ChainReceiptReader implements ReceiptReader {
         const receipt =
           newest[index] ??
           (tracked.accountNonce < count ? await olderReceipt(view, tracked) : undefined);
-        if (receipt !== undefined) included.set(tracked, inclusionOf(tracked, receipt));
+        if (receipt !== undefined) {
+          included.set(tracked, await inclusionOf(view, tracked, receipt));
+        }
       }),
     );
     return { usedNonces: await this.#believedCount(count, latest, attempts, included), included };
@@ -117,7 +121,7 @@ export class ChainReceiptReader implements ReceiptReader {
     const read = async (witness: ChainView): Promise<Claim<Inclusion>> => {
       const receipt = await witness.receipt(inclusion.transaction);
       if (receipt === undefined) throw new ChainUnavailableError(witness.chainId, 'receipt');
-      return claimOf(inclusionOf(tracked, receipt));
+      return claimOf(await inclusionOf(witness, tracked, receipt));
     };
     const known = { view, claim: claimOf(inclusion) };
     return this.#agreed('receipt', 'receipts', read, known);
@@ -206,7 +210,7 @@ async function lookAt(view: ChainView, tracked: TrackedAttempt): Promise<Inclusi
     tracked.attempt.transactions.map(({ hash }) => view.receipt(hash)),
   );
   const receipt = receipts.find((one) => one !== undefined);
-  return receipt && inclusionOf(tracked, receipt);
+  return receipt && (await inclusionOf(view, tracked, receipt));
 }
 
 function claimOf(inclusion: Inclusion): Claim<Inclusion> {
@@ -220,7 +224,11 @@ function keyOf(inclusion: Inclusion): string {
   return [blockHash, blockNumber, isSuccess, gasUsed, effectiveGasPrice, ...paid].join(' ');
 }
 
-function inclusionOf(tracked: TrackedAttempt, receipt: Receipt): Inclusion {
+async function inclusionOf(
+  view: ChainView,
+  tracked: TrackedAttempt,
+  receipt: Receipt,
+): Promise<Inclusion> {
   const { hash, blockNumber, blockHash, isSuccess, gasUsed, effectiveGasPrice, logs } = receipt;
   return {
     transaction: hash,
@@ -229,6 +237,27 @@ function inclusionOf(tracked: TrackedAttempt, receipt: Receipt): Inclusion {
     isSuccess,
     gasUsed,
     effectiveGasPrice,
-    credited: isSuccess ? creditLogs(tracked.items, logs) : new Map(),
+    credited: isSuccess
+      ? new Map([
+          ...creditLogs(tracked.items, logs),
+          ...(await doneByState(view, tracked.items, blockHash)),
+        ])
+      : new Map(),
   };
+}
+
+/** What is done by the state that the block left: no log stands for it. */
+async function doneByState(
+  view: ChainView,
+  items: TrackedAttempt['items'],
+  blockHash: Hex,
+): Promise<readonly (readonly [string, undefined])[]> {
+  const found = await Promise.all(
+    items
+      .filter(({ payment }) => actionOf(payment.authorization).evidence.by === 'state')
+      .map(async ({ id, payment }) =>
+        (await isDone(view, payment, { blockHash })) === true ? [[id, undefined] as const] : [],
+      ),
+  );
+  return found.flat();
 }

@@ -1,9 +1,10 @@
+import type { PaidItem } from '../../ledger/lane-store.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 
 export interface InclusionChanges {
   /** The block does not pay them, or is not part of the chain any more. */
   readonly uninclude: readonly string[];
-  readonly include: readonly { readonly id: string; readonly logIndex: number }[];
+  readonly include: readonly PaidItem[];
 }
 
 /**
@@ -18,14 +19,14 @@ export function inclusionChanges(
   inclusion: Inclusion | undefined,
 ): InclusionChanges {
   const uninclude: string[] = [];
-  const include: { readonly id: string; readonly logIndex: number }[] = [];
+  const include: PaidItem[] = [];
   for (const id of payments.keys()) {
-    const logIndex = inclusion?.credited.get(id);
     const known = stored.get(id);
-    if (inclusion === undefined || logIndex === undefined) {
+    if (inclusion?.credited.has(id) !== true) {
       if (known !== undefined) uninclude.push(id);
       continue;
     }
+    const logIndex = inclusion.credited.get(id);
     const isKnown =
       known?.transaction === inclusion.transaction &&
       known.blockHash === inclusion.blockHash &&

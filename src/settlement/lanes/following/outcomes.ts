@@ -145,7 +145,12 @@ export class Outcomes {
   async #endPaid(held: HeldLane, tracked: TrackedAttempt, { credited }: Inclusion): Promise<void> {
     const paid = [...credited]
       .filter(([id]) => tracked.payments.has(id))
-      .map(([id, logIndex]): Ending => ({ id, state: 'finalized', isPaid: true, logIndex }));
+      .map(([id, logIndex]): Ending => ({
+        id,
+        state: 'finalized',
+        isPaid: true,
+        ...(logIndex !== undefined && { logIndex }),
+      }));
     await this.#end(held, { kind: 'attempt', tracked, isFinal: true }, paid);
   }
 

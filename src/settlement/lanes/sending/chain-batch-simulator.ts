@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import { isAuthorizationUsed, refOf } from '../../../platform/chain/authorization-use.js';
+import { isDone } from '../../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { CallUnansweredError } from '../../../protocol/errors.js';
@@ -368,7 +368,7 @@ async function reasonFor(
   const diagnosed = await action.diagnose(view, payment, authorization, { failure, again });
   if (diagnosed === undefined) return undefined;
   // Asked for last: what it spent when it was used may be what is missing.
-  if (!action.diagnosesUse && (await isAuthorizationUsed(view, refOf(payment))) === true) {
+  if (!action.diagnosesUse && (await isDone(view, payment)) === true) {
     return action.reasons.used;
   }
   if (diagnosed !== action.reasons.simulationFailed) return diagnosed;

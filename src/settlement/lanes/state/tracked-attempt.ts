@@ -12,8 +12,11 @@ export interface Inclusion {
   readonly gasUsed: bigint;
   /** Wei. */
   readonly effectiveGasPrice: bigint;
-  /** Log index of the credited transfer by settlement id; those it did not pay are missing. */
-  readonly credited: ReadonlyMap<string, number>;
+  /**
+   * Those it paid, by settlement id: index of the log that shows it, or `undefined` where the state of the
+   * chain does.
+   */
+  readonly credited: ReadonlyMap<string, number | undefined>;
 }
 
 /**

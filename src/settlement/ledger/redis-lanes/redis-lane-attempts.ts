@@ -19,6 +19,7 @@ import type {
   HeldLane,
   InclusionBlock,
   LaneAttempts,
+  PaidItem,
   ReplaceResult,
 } from '../lane-store.js';
 import { LedgerScripts } from '../ledger-scripts.js';
@@ -131,7 +132,7 @@ export class RedisLaneAttempts implements LaneAttempts {
     accountNonce: number,
     block: InclusionBlock,
     batchSize: number,
-    items: readonly { readonly id: string; readonly logIndex: number }[],
+    items: readonly PaidItem[],
   ): Promise<void> {
     await this.scripts.runHeld(
       held,
@@ -143,7 +144,7 @@ export class RedisLaneAttempts implements LaneAttempts {
         block.number.toString(),
         encodeHash(block.hash),
         batchSize,
-        ...items.map(({ logIndex }) => logIndex),
+        ...items.map(({ logIndex }) => logIndex ?? ''),
       ],
     );
   }

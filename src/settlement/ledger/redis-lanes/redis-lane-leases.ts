@@ -15,7 +15,7 @@ import type {
   StoredSettlement,
 } from '../lane-store.js';
 import { LedgerScripts } from '../ledger-scripts.js';
-import { encodeHash, paymentFields, readHash, readStage } from '../record.js';
+import { encodeHash, paymentFields, readHash, readNumber, readStage } from '../record.js';
 import { asList, asPairs, asText, asTexts } from '../reply.js';
 import { NO_ARCHIVE, SETTLEMENT_ARCHIVE, type SettlementArchive } from '../settlement-archive.js';
 import type { LedgerLifetimes } from '../settlement-store.js';
@@ -180,7 +180,7 @@ function readStored(fields: readonly string[]): StoredSettlement {
     inclusion:
       transaction === undefined || hash === undefined
         ? undefined
-        : { transaction, blockNumber: BigInt(block), blockHash: hash, logIndex: Number(log) },
+        : { transaction, blockNumber: BigInt(block), blockHash: hash, logIndex: readNumber(log) },
     isCollectedAgain: Number(again) > 0,
   };
 }

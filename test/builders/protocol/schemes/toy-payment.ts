@@ -8,7 +8,13 @@ import {
   readEnvelope,
 } from '../../../../src/protocol/payment/parse-payment.js';
 import type { Payment } from '../../../../src/protocol/payment/payment.js';
-import { COLLECTED_TOPIC, NOTE_METHOD, type NoteAuthorization, TILL } from './toy-scheme.js';
+import {
+  COLLECTED_TOPIC,
+  NOTE_METHOD,
+  type NoteAuthorization,
+  QUIET_METHOD,
+  TILL,
+} from './toy-scheme.js';
 
 /** A payment of the toy scheme, as its buyer sends it and as it is accepted. */
 
@@ -60,6 +66,11 @@ export const anAcceptedNote: AcceptedPayment = {
   payerHasCode: false,
   tokenName: undefined,
   tokenVersion: undefined,
+};
+/** One whose collection leaves no log. */
+export const anAcceptedQuietNote: AcceptedPayment = {
+  ...anAcceptedNote,
+  authorization: { ...aNoteAuthorization, method: QUIET_METHOD },
 };
 const topic = (address: Address): Hex => `0x${addressWord(address)}`;
 

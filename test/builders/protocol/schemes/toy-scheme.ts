@@ -25,6 +25,8 @@ import { refuse, refuseByState } from '../../../../src/protocol/schemes/verdict.
 export const COUNTER: Address = `0x${'c0'.repeat(20)}`;
 export const TILL: Address = `0x${'71'.repeat(20)}`;
 export const NOTE_METHOD = 'note' as TransferMethod;
+/** Of the note whose collection leaves no log. */
+export const QUIET_METHOD = 'quiet note' as TransferMethod;
 export const COLLECTED_TOPIC = keccakOfText('Collected(address,uint256)');
 /** collect(address token, address from, uint256 serial, uint256 amount) */
 export const COLLECT_SELECTOR = 'c011ec70';
@@ -177,11 +179,24 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
   },
 };
 
+/** The same by a counter that succeeds in silence, whether it did anything or not. */
+const COLLECT_QUIETLY: Action<NoteClaim, NoteAuthorization> = {
+  ...COLLECT,
+  method: { ...NOTES, name: QUIET_METHOD },
+  evidence: {
+    by: 'state',
+    callOf: ({ from, serial: nonce }) =>
+      NOTES.stateCall({ method: QUIET_METHOD, asset: COUNTER, payer: from, nonce }),
+    isDone: decodeBoolean,
+  },
+  selectors: [],
+};
+
 export const TOY_SCHEME: Scheme = {
   name: 'toy',
   versions: [2],
   extensions: ['toyNotes', 'eip2612GasSponsoring'],
-  actions: [COLLECT],
+  actions: [COLLECT, COLLECT_QUIETLY],
   contracts: [],
   readClaim: (payload): NoteClaim | undefined => {
     const inner = readOptionalObject(payload['payload']);

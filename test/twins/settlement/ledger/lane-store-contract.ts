@@ -370,6 +370,15 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(settlements.get(ids[1] ?? '')?.inclusion).toBeUndefined();
     });
 
+    it('stores an inclusion that no log shows', async () => {
+      const [id = ''] = await sentOnes(1);
+      await store.attempts.include(held, 0, BLOCK, 1, [{ id, logIndex: undefined }]);
+      const { settlements } = await store.leases.open(held);
+      expect(settlements.get(id)?.state).toBe('included');
+      expect(settlements.get(id)?.inclusion?.logIndex).toBeUndefined();
+      expect(settlements.get(id)?.inclusion?.transaction).toBe(BLOCK.transaction);
+    });
+
     it('puts back on opening what was taken and not signed', async () => {
       const [id = ''] = await takenOnes(1);
       await store.leases.open(held);

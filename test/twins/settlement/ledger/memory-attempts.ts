@@ -8,6 +8,7 @@ import type {
   HeldLane,
   InclusionBlock,
   LaneAttempts,
+  PaidItem,
   ReplaceResult,
 } from '../../../../src/settlement/ledger/lane-store.js';
 import type { Attempt, KnownFunding } from '../../../../src/settlement/model/attempt.js';
@@ -144,7 +145,7 @@ export class MemoryAttempts implements LaneAttempts {
     accountNonce: number,
     { transaction, number, hash }: InclusionBlock,
     _: number,
-    items: readonly { readonly id: string; readonly logIndex: number }[],
+    items: readonly PaidItem[],
   ): Promise<void> {
     return this.parts.lanes.step(held, () => {
       for (const { id, logIndex } of items) {
