@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { MadeSale } from '../../settlement/ledger/settlement-store.js';
 import { RecentAnswers } from './recent-answers.js';
 
-const aSale = (id: string): MadeSale => ({
+const aSale = (id: string, requester = 'p.1'): MadeSale => ({
   ref: { chainId: 56, id },
   authorizationId: id,
-  requester: { id: 'p.1', keyTag: '', credentials: [], arrivedAt: 0 },
+  requester: { id: requester, keyTag: '', credentials: [], arrivedAt: 0 },
   isHandedOut: false,
 });
 
@@ -29,7 +29,7 @@ describe('sales that a ledger which went back has forgotten', () => {
       },
     );
     for (const id of ['kept', 'restored', 'lost', 'taken-back']) sales.note(aSale(id));
-    sales.takenBack('taken-back');
+    sales.takenBack(aSale('taken-back'));
     await sales.restate(56);
     const times = (id: string): number => said.filter((one) => one === id).length;
     expect([times('kept'), times('restored'), times('taken-back')]).toEqual([1, 3, 0]);
@@ -47,13 +47,46 @@ describe('sales that a ledger which went back has forgotten', () => {
       () => undefined,
       () => 0,
       () => {
-        sales.takenBack('lost');
+        sales.takenBack(aSale('lost'));
         return Promise.resolve();
       },
     );
     sales.note(aSale('lost'));
     await sales.restate(56);
     expect(said).toEqual(['lost']);
+  });
+
+  it('are repeated for each requester of one key whose answer arrived', async () => {
+    const said: string[] = [];
+    const sales = new RecentAnswers<MadeSale>(
+      ({ ref, requester }) => {
+        said.push(`${ref.id} ${requester.id}`);
+        return Promise.resolve(true);
+      },
+      () => undefined,
+      () => 0,
+    );
+    for (const requester of ['p.1', 'p.2', 'p.3']) sales.note(aSale('a', requester));
+    sales.takenBack(aSale('a', 'p.2'));
+    await sales.restate(56);
+    expect(said).toEqual(['a p.1', 'a p.3']);
+  });
+
+  it('of one payment do not push out those of others, however often its key comes back', async () => {
+    const said: string[] = [];
+    const sales = new RecentAnswers<MadeSale>(
+      ({ ref, requester }) => {
+        said.push(`${ref.id} ${requester.id}`);
+        return Promise.resolve(true);
+      },
+      () => undefined,
+      () => 0,
+    );
+    sales.note(aSale('a', 'p.1'));
+    for (let count = 0; count < 10_001; count += 1) sales.note(aSale('b', `p.${count}`));
+    await sales.restate(56);
+    expect(said).toEqual(expect.arrayContaining(['a p.1', 'b p.0', 'b p.10000']));
+    expect(said.length).toBeLessThanOrEqual(10);
   });
 
   it('are said again after an outage of any length, and forgotten two minutes after the ledger showed itself', async () => {

@@ -1,9 +1,13 @@
 import { delay } from '../../platform/concurrency/timing.js';
+import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 
 /** What was told is remembered until the ledger has shown itself, as it was, for so long after it. */
 const KEPT_MS = 120_000;
+/** Claims. */
 const KEPT_MAX = 10_000;
+/** Of one claim: a key that comes back without end pushes out nothing of others. The first one and the last stay. */
+const REQUESTERS_MAX = 8;
 /** Said again together, so that a ledger that has just come back is not flooded. */
 const TOGETHER = 100;
 /**
@@ -15,11 +19,24 @@ const AGAIN_MS = 2000;
 const FIRST_AGAIN_MS = 250;
 const TRIES = 17;
 
+interface Answer {
+  readonly ref: ClaimRef;
+  /** Where it was for this one alone. */
+  readonly requester?: Pick<Requester, 'id'>;
+}
+
+/** The answers about one claim, by requester. */
+interface Kept<T> {
+  readonly chainId: number;
+  readonly answers: Map<string, T>;
+  readonly at: number;
+}
+
 /** Answers of one kind that this process has given lately, so that a ledger that went back learns of them again. */
-export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
+export class RecentAnswers<T extends Answer> {
   /** How often the ledger of a chain went back. */
   readonly #rounds = new Map<number, number>();
-  readonly #answers = new Map<string, { readonly answer: T; readonly at: number }>();
+  readonly #kept = new Map<string, Kept<T>>();
   /** When the ledger of a chain last showed itself as it was. */
   readonly #heardAt = new Map<number, number>();
 
@@ -32,12 +49,16 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
   ) {}
 
   note(answer: T): void {
-    const key = answer.ref.id;
-    this.#answers.delete(key);
-    this.#answers.set(key, { answer, at: this.now() });
-    for (const [oldest, kept] of this.#answers) {
-      if (this.#answers.size <= KEPT_MAX && !this.#isOver(kept)) break;
-      this.#answers.delete(oldest);
+    const { id, chainId } = answer.ref;
+    const answers = this.#kept.get(id)?.answers ?? new Map<string, T>();
+    const [, second] = answers.keys();
+    if (answers.size >= REQUESTERS_MAX && second !== undefined) answers.delete(second);
+    answers.set(requesterOf(answer), answer);
+    this.#kept.delete(id);
+    this.#kept.set(id, { chainId, answers, at: this.now() });
+    for (const [oldest, kept] of this.#kept) {
+      if (this.#kept.size <= KEPT_MAX && !this.#isOver(kept)) break;
+      this.#kept.delete(oldest);
     }
   }
 
@@ -51,13 +72,21 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
     this.#heardAt.set(chainId, at);
   }
 
-  #isOver({ answer, at }: { readonly answer: T; readonly at: number }): boolean {
-    const heardAt = this.#heardAt.get(answer.ref.chainId);
+  #isOver({ chainId, at }: Kept<T>): boolean {
+    const heardAt = this.#heardAt.get(chainId);
     return heardAt !== undefined && heardAt - at > KEPT_MS;
   }
 
-  takenBack(id: string): void {
-    this.#answers.delete(id);
+  /** The answers to other requesters stay. */
+  takenBack(answer: T): void {
+    const { id } = answer.ref;
+    const answers = this.#kept.get(id)?.answers;
+    answers?.delete(requesterOf(answer));
+    if (answers?.size === 0) this.#kept.delete(id);
+  }
+
+  #has(answer: T): boolean {
+    return this.#kept.get(answer.ref.id)?.answers.has(requesterOf(answer)) === true;
   }
 
   /**
@@ -69,9 +98,9 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
     const round = (this.#rounds.get(chainId) ?? 0) + 1;
     this.#rounds.set(chainId, round);
     const isNewest = (): boolean => this.#rounds.get(chainId) === round;
-    let missing = [...this.#answers.values()]
-      .filter((kept) => kept.answer.ref.chainId === chainId && !this.#isOver(kept))
-      .map(({ answer }) => answer);
+    let missing = [...this.#kept.values()]
+      .filter((kept) => kept.chainId === chainId && !this.#isOver(kept))
+      .flatMap(({ answers }) => [...answers.values()]);
     let hasSaid = false;
     for (let tries = 0; !hasSaid || (tries < TRIES && missing.length > 0); tries += 1) {
       if (tries > 0) await this.sleep(Math.min(AGAIN_MS, FIRST_AGAIN_MS * 2 ** (tries - 1)));
@@ -96,11 +125,9 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
       await Promise.all(
         answers.slice(from, from + TOGETHER).map(async (answer) => {
           // Taken back meanwhile: repeated, it would be kept for a requester that had no answer.
-          if (!this.#answers.has(answer.ref.id)) return;
+          if (!this.#has(answer)) return;
           try {
-            if (!(await this.say(answer)) && this.#answers.has(answer.ref.id)) {
-              missing.push(answer);
-            }
+            if (!(await this.say(answer)) && this.#has(answer)) missing.push(answer);
           } catch (error) {
             this.onTrouble(error);
             missing.push(answer);
@@ -112,3 +139,5 @@ export class RecentAnswers<T extends { readonly ref: ClaimRef }> {
     return { missing, hasFailed };
   }
 }
+
+const requesterOf = ({ requester }: Answer): string => requester?.id ?? '';

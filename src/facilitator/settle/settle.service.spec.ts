@@ -571,6 +571,22 @@ describe('SettleService', () => {
     expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
   });
 
+  it('the ledger lost a claim with two requesters of one key: an answer that did not arrive takes nothing back', async () => {
+    const payment = aPayment();
+    const asked = { isAsync: true, key: 'order-1' };
+    expect((await settle(payment, asked))?.status).toBe(202);
+    const broken = await settle(payment, asked);
+    expect(broken?.status).toBe(202);
+    await broken?.takeBack?.();
+    store.forgetAll();
+    await pass(1100);
+    expect((await settle(payment, { isAsync: true }))?.body).toMatchObject({
+      success: false,
+      errorReason: 'duplicate_settlement',
+    });
+    expect((await settle(payment, asked))?.status).toBe(202);
+  });
+
   it('the ledger lost the claim of a 202: the reply of a claim for it is swallowed, and still nobody else has one', async () => {
     const payment = aPayment();
     expect((await settle(payment, { isAsync: true }))?.status).toBe(202);

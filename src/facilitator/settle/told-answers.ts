@@ -67,7 +67,7 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
     const { ref, authorizationId, requester, isHandedOut } = sale;
     this.#sales.note(sale);
     return async () => {
-      this.#sales.takenBack(ref.id);
+      this.#sales.takenBack(sale);
       await this.owed.takeOrOwe(async () => {
         await this.store.takeBack(ref, authorizationId, requester);
         // After a 202 no requester waits, so none can leave.

@@ -204,7 +204,7 @@ export interface SettlementStore {
 
   /**
    * After a ledger went back: says again what was sold. Of a claim that the ledger lost it is kept who was told, so that
-   * nobody else adopts, claims or buys it.
+   * nobody else adopts, claims or buys it. A sale to two requesters of one key can be taken back by neither.
    *
    * @returns whether it is, or was a 202 whose claim has ended unpaid: there is nothing to be said of it.
    */

@@ -34,10 +34,10 @@ end
 local needs_nothing = ARGV[10] ~= ''
 local fields_end = 11 + tonumber(ARGV[11])
 local made, early = 'claimed', table.concat(ARGV, ',', fields_end + 1)
-local told, told_key = told_to_another(authorization, requester, key)
-if told then
+local lost = told_to_another(authorization, requester, key)
+if lost then
   -- Collected for the requester that had the answer: otherwise the payment would be lost.
-  made, requester, key, is_handed_out, early = 'told_to_another', told, told_key, true, ''
+  made, requester, key, is_handed_out, early = 'told_to_another', lost.sold_to, lost.sold_key, true, ''
 end
 local record = {}
 for i = 12, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
@@ -70,7 +70,8 @@ local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 
   handed_out = is_handed_out }
 advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
   'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',
-  'async', is_handed_out and '1' or '', 'key', key, 'early', r.early, 't_claimed', at, unpack(ARGV, 12, fields_end))
+  'kept', lost and lost.kept and '1' or '', 'async', is_handed_out and '1' or '', 'key', key, 'early', r.early,
+  't_claimed', at, unpack(ARGV, 12, fields_end))
 if is_handed_out then redis.call('HSET', KEYS[3], 'sold', r.id) end
 redis.call('ZADD', waiters_key(r.id), at, requester)
 redis.call('EXPIRE', waiters_key(r.id), 300)

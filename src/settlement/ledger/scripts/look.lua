@@ -19,5 +19,5 @@ for i = 1, 3 do
 end
 local totals = redis.call('HMGET', KEYS[3], '_b', '_p', '_s', ARGV[2])
 local in_flight = { totals[1] or '0', totals[2] or '0', totals[3] or '0', totals[4] or '' }
-local _, told_key = told_to_another(ARGV[2], '', '')
-return { id, found, waiting, in_flight, redis.call('GET', KEYS[4]) or '0', { told_key } }
+local lost = lost_sale(ARGV[2])
+return { id, found, waiting, in_flight, redis.call('GET', KEYS[4]) or '0', { lost and lost.sold_key } }

@@ -41,11 +41,11 @@ for i = 1, #late, 2 do
   redis.call('ZREM', unsold, id)
   local r = read_sale(record_key(id))
   local is_open = r and r.paid and r.sale == 'open' and not is_sold_by_another_claim(r, '', '')
-  local told, told_key
-  if is_open then told, told_key = told_to_another(r.auth, '', '') end
-  if told then
+  local lost = is_open and lost_sale(r.auth)
+  if lost then
     -- The requester that has success of a lost claim has bought it.
-    put(r, 'sale', 'sold', 'sold_to', told, 'sold_key', told_key, 'told', '1')
+    put(r, 'sale', 'sold', 'sold_to', lost.sold_to, 'sold_key', lost.sold_key, 'kept', lost.kept and '1' or '',
+      'told', '1')
     redis.call('HSET', index_key(r.auth), 'sold', id)
     publish(id, 'sold')
   elseif is_open then

@@ -5,8 +5,8 @@
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept,
 -- ARGV[5] ms after a ledger went back within which what is claimed may have been signed for before
 -- Returns 1 where it was taken back, else 0.
-local told = redis.call('GET', KEYS[3])
-if told and string.match(told, '^[^|]*') == ARGV[2] then redis.call('DEL', KEYS[3]) end
+local lost = lost_sale(string.match(KEYS[3], '[^:]*$'))
+if lost and lost.sold_to == ARGV[2] and not lost.kept then redis.call('DEL', KEYS[3]) end
 local r = read_sale(KEYS[2])
 if not r then
   -- The ledger lost the claim, and another one may have been made for its requester since.

@@ -98,7 +98,7 @@ export function isOverUnpaid({ stage, isPaid, isTold }: MemoryRecord): boolean {
 }
 
 export function isSoldTo(
-  { soldTo, soldKey }: MemoryRecord,
+  { soldTo, soldKey }: Pick<MemoryRecord, 'soldTo' | 'soldKey'>,
   { id, keyTag }: Pick<Requester, 'id' | 'keyTag'>,
 ): boolean {
   return soldTo === id || (keyTag !== '' && soldKey === keyTag);

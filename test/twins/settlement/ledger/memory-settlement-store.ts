@@ -128,7 +128,7 @@ export class MemorySettlementStore implements SettlementStore {
         isWaitedFor: record !== undefined && this.#settlements.living(record) > 0,
         inFlight: this.#settlements.inFlight(identity, payer),
         recentReverts: 0,
-        toldKeyTag: this.#settlements.lostTo(identity, NOBODY)?.keyTag,
+        toldKeyTag: this.#settlements.lostTo(identity, NOBODY)?.soldKey,
       };
     });
   }
@@ -180,7 +180,7 @@ export class MemorySettlementStore implements SettlementStore {
         return { kind: 'known' };
       const last = this.#settlements.record(index.last);
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
-      const told = this.#settlements.lostTo(identity, requester);
+      const lost = this.#settlements.lostTo(identity, requester);
       const needsNothing = needsNoTransaction(claim.payment);
       const isSponsored = inFlightKindOf(claim.payment) === 'a';
       if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
@@ -192,14 +192,17 @@ export class MemorySettlementStore implements SettlementStore {
       if (line >= most && !needsNothing) return { kind: 'queue_full', queued: line };
       const own = isSponsored ? this.#settlements.sponsored(claim.payment.asset) : 0;
       if (own >= most / 4 && line > own) return { kind: 'queue_full', queued: line };
-      const isSoldNow = isHandedOut || told !== undefined;
-      const owner = told === undefined ? requester : { ...told, credentials: [] };
+      const isSoldNow = isHandedOut || lost !== undefined;
+      const owner = lost
+        ? { ...requester, id: lost.soldTo, keyTag: lost.soldKey, credentials: [] }
+        : requester;
       const record = newRecord(id, { ...claim, isHandedOut: isSoldNow }, owner, this.now());
+      record.isKept = lost?.isKept === true;
       this.#chainIds.add(claim.payment.chainId);
       this.#settlements.add(record, { ...index, live: id, ...(isSoldNow && { sold: id }) });
       record.waiters.set(owner.id, this.now());
       if (needsNothing) this.#settlements.happens(id, 'nothing_due');
-      return told === undefined ? { kind: 'claimed', id, queued } : { kind: 'told_to_another' };
+      return lost === undefined ? { kind: 'claimed', id, queued } : { kind: 'told_to_another' };
     });
   }
 

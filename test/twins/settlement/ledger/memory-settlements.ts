@@ -46,6 +46,13 @@ type RequesterName = Pick<Requester, 'id' | 'keyTag'>;
 /** To which nothing was ever sold. */
 export const NOBODY: RequesterName = { id: '', keyTag: '' };
 
+/** The requester of a success, and whether a second requester of its key had one as well. */
+interface LostSale {
+  readonly soldTo: string;
+  readonly soldKey: string;
+  readonly isKept: boolean;
+}
+
 /** The claims of a ledger in memory, who has bought them, and how lanes move them. */
 export class MemorySettlements {
   readonly #records = new Map<string, MemoryRecord>();
@@ -53,7 +60,7 @@ export class MemorySettlements {
   /** How long payers had places that came to nothing, ms; a minute for a signed payment that has none again. */
   readonly #placed = new Map<string, number>();
   /** Who was told of success where the ledger lost the claim, by authorization. */
-  readonly #lostSales = new Map<string, Requester>();
+  readonly #lostSales = new Map<string, LostSale>();
   /** When the ledger went back last. */
   epochAt = 0;
 
@@ -167,8 +174,10 @@ export class MemorySettlements {
       (one) => isUnsold(one) && one.unsoldAt <= until && !this.isSoldByAnother(one, NOBODY),
     );
     for (const one of late) {
-      const told = this.lostTo(one.identity, NOBODY);
-      if (told !== undefined) this.sell(one, told, false, true);
+      const lost = this.lostTo(one.identity, NOBODY);
+      if (lost === undefined) continue;
+      this.sell(one, { id: lost.soldTo, keyTag: lost.soldKey }, false, true);
+      one.isKept = lost.isKept;
     }
     return late.filter(isUnsold).map(({ id }) => id);
   }
@@ -194,7 +203,7 @@ export class MemorySettlements {
     this.#conclude(record);
   }
 
-  sell(record: MemoryRecord, requester: Requester, isAsync: boolean, isTold: boolean): void {
+  sell(record: MemoryRecord, requester: RequesterName, isAsync: boolean, isTold: boolean): void {
     record.soldTo = requester.id;
     record.soldKey = requester.keyTag;
     record.isAsync ||= isAsync;
@@ -207,29 +216,34 @@ export class MemorySettlements {
   /** As `restate` of the port. */
   sellAgain({ ref, authorizationId, requester, isHandedOut }: MadeSale): boolean {
     const record = this.record(ref.id);
+    const lost = this.#lostSales.get(authorizationId);
+    const isOwn = lost !== undefined && isSoldTo(lost, requester);
+    const isKept = isOwn && (lost.isKept || lost.soldTo !== requester.id);
     if (record === undefined) {
-      if (!this.#lostSales.has(authorizationId)) this.#lostSales.set(authorizationId, requester);
+      const { id: soldTo, keyTag: soldKey } = requester;
+      if (isOwn) this.#lostSales.set(authorizationId, { ...lost, isKept });
+      else if (!lost) this.#lostSales.set(authorizationId, { soldTo, soldKey, isKept: false });
       return false;
     }
-    this.forgetLost(authorizationId, requester);
+    if (isSold(record) && !isSoldTo(record, requester)) return false;
+    if (isOwn) this.#lostSales.delete(authorizationId);
     if (isHandedOut && isOverUnpaid(record)) return true;
-    if (isSold(record)) return isSoldTo(record, requester);
-    this.sell(record, requester, isHandedOut, !isHandedOut);
+    const isSecond = isSold(record) && record.soldTo !== requester.id;
+    if (!isSold(record)) this.sell(record, requester, isHandedOut, !isHandedOut);
+    record.isKept ||= isKept || isSecond;
     return true;
   }
 
+  /** The answer to this requester did not arrive. */
   forgetLost(authorizationId: string, { id }: Requester): void {
-    if (this.#lostSales.get(authorizationId)?.id === id) this.#lostSales.delete(authorizationId);
+    const lost = this.#lostSales.get(authorizationId);
+    if (lost?.soldTo === id && !lost.isKept) this.#lostSales.delete(authorizationId);
   }
 
-  /** The other requester that was told of a claim that the ledger lost. */
-  lostTo(
-    { authorizationId }: PaymentIdentity,
-    { id, keyTag }: RequesterName,
-  ): Requester | undefined {
-    const told = this.#lostSales.get(authorizationId);
-    const isOwn = told?.id === id || (keyTag !== '' && told?.keyTag === keyTag);
-    return isOwn ? undefined : told;
+  /** The sale of a claim that the ledger lost, to another requester. */
+  lostTo({ authorizationId }: PaymentIdentity, requester: RequesterName): LostSale | undefined {
+    const lost = this.#lostSales.get(authorizationId);
+    return lost !== undefined && isSoldTo(lost, requester) ? undefined : lost;
   }
 
   /** Whether another claim of its authorization is sold to another requester. */

@@ -572,6 +572,48 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect((await claim(second, made)).kind).toBe('claimed');
       });
 
+      it('stays with its key where two requesters of it had success, and the answer of one did not arrive', async () => {
+        for (const broken of [0, 1] as const) {
+          const keyTag = `key-${requesters}`;
+          const [first, second, other, made] = [
+            aRequester({ keyTag }),
+            aRequester({ keyTag }),
+            aRequester(),
+            aPayment(),
+          ];
+          const ref = await lost(made, first);
+          const { authorizationId } = made.identity;
+          const sale = { ref, authorizationId, requester: second, isHandedOut: true };
+          expect(await store.restate(sale)).toBe(false);
+          const gone = [first, second][broken];
+          if (gone === undefined) throw new Error('one of the two');
+          expect(await store.takeBack(ref, authorizationId, gone)).toBe(false);
+          expect((await claim(other, made, true)).kind).toBe('told_to_another');
+          // Neither when it was claimed again.
+          const again = store.refOf(made.payment, made.identity, other);
+          for (const requester of [first, second]) {
+            expect(await store.takeBack(again, authorizationId, requester)).toBe(false);
+          }
+          expect((await store.redeem(again, other, 'async')).kind).toBe('lost');
+          expect((await store.redeem(again, aRequester({ keyTag }), 'async')).kind).toBe('sold');
+        }
+      });
+
+      it('stays with its key where the claim comes back as the ledger had it before', async () => {
+        const keyTag = `key-${requesters}`;
+        const [first, second, made] = [aRequester({ keyTag }), aRequester({ keyTag }), aPayment()];
+        const ref = store.refOf(made.payment, made.identity, first);
+        const { authorizationId } = made.identity;
+        const sale = { ref, authorizationId, isHandedOut: true };
+        for (const requester of [first, second]) {
+          expect(await store.restate({ ...sale, requester })).toBe(false);
+        }
+        await claimed(first, made);
+        // The second one is of another process, which does not repeat it.
+        expect(await store.restate({ ...sale, requester: first })).toBe(true);
+        expect(await store.takeBack(ref, authorizationId, first)).toBe(false);
+      });
+
       it('is sold to no other requester that had claimed it again by then', async () => {
         const [first, second, made] = [aRequester(), aRequester(), aPayment()];
         const ref = await included(second, made);
@@ -710,6 +752,19 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         }),
       ).toBe(false);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
+    });
+
+    it('does not take back a sale to two requesters of a key from before the ledger went back', async () => {
+      const keyTag = `key-${requesters}`;
+      const [first, second] = [aRequester({ keyTag }), aRequester({ keyTag })];
+      const ref = await included(first);
+      await world.goBackBeforeSale(ref);
+      for (const requester of [second, first]) {
+        const sale = { ref, authorizationId: AUTHORIZATION, requester, isHandedOut: false };
+        expect(await store.restate(sale)).toBe(true);
+      }
+      expect(await store.takeBack(ref, AUTHORIZATION, second)).toBe(false);
+      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(false);
     });
 
     it('sells nothing older before every process that lived has said again what it told', async () => {

@@ -588,10 +588,17 @@ local function is_sold_to(r, requester, key)
   return r.sale == 'sold' and (r.sold_to == requester or (key ~= '' and r.sold_key == key))
 end
 
--- The other requester, with its key tag, that had success or a 202 of a claim that the ledger lost; else nil.
+-- The sale of a claim that the ledger lost, as a record has it; else nil.
+local function lost_sale(authorization)
+  local told, told_key, kept =
+    string.match(redis.call('GET', prefix .. 't:' .. authorization) or '', '^([^|]*)|([^|]*)(|?)$')
+  return told and { sale = 'sold', sold_to = told, sold_key = told_key, kept = kept ~= '' }
+end
+
+-- The same, where it was to another requester with another key.
 local function told_to_another(authorization, requester, key)
-  local told, told_key = string.match(redis.call('GET', prefix .. 't:' .. authorization) or '', '^([^|]*)|(.*)$')
-  if told and told ~= requester and (told_key == '' or told_key ~= key) then return told, told_key end
+  local lost = lost_sale(authorization)
+  return lost and not is_sold_to(lost, requester, key) and lost or nil
 end
 
 -- Whether another claim of the same authorization is sold to another requester: a lane has stored one again that the
