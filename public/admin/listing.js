@@ -49,8 +49,9 @@ export function merged(asked, hot, { settlements = [], nextCursor } = {}) {
   ].sort((a, b) => claimedAt(b).localeCompare(claimedAt(a)));
 }
 
+/** The ledger takes one of them. A payer is looked for among the unclaimed here. */
 function hotQuery({ search, payer, sale }) {
-  if (sale === 'unclaimed') return queryOf({ sale });
+  if (search === undefined && sale === 'unclaimed') return queryOf({ sale });
   return queryOf({ search: search ?? payer });
 }
 

@@ -272,6 +272,8 @@ describe('the list of settlements', () => {
     await firstPage(ask, askedOf({ search: payer }), true);
     await firstPage(ask, askedOf({ sale: 'unclaimed' }), true);
     await firstPage(ask, askedOf({ search: 'an id' }), true);
+    await firstPage(ask, askedOf({ search: 'an id', sale: 'unclaimed' }), true);
+    await firstPage(ask, askedOf({ search: payer, sale: 'unclaimed' }), true);
     expect(paths.map((path) => path.replace(/from=[\d-]+/, 'from=DAY'))).toEqual([
       'settlements?',
       'history/settlements?from=DAY',
@@ -280,6 +282,9 @@ describe('the list of settlements', () => {
       'settlements?sale=unclaimed',
       'history/settlements?sale=unclaimed&from=DAY',
       'settlements?search=an+id',
+      'settlements?search=an+id',
+      'settlements?sale=unclaimed',
+      `history/settlements?payer=${payer}&sale=unclaimed`,
     ]);
   });
 

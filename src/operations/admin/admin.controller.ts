@@ -13,6 +13,7 @@ import {
 import type { Request } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
+import { invalidQuery } from '../../platform/http/coded-error.js';
 import { OpsOnly } from '../../platform/http/ops.js';
 import type { LaneSwitch } from '../../settlement/ledger/queries/lane-queries.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
@@ -51,8 +52,11 @@ export class AdminController {
   async settlements(
     @Query() { search, sale }: SettlementSearchDto,
   ): Promise<{ readonly settlements: readonly SettlementStatus[] }> {
-    const settlements =
-      sale === undefined ? this.admin.settlements(search.trim()) : this.admin.unclaimed();
+    const text = search.trim();
+    if (text !== '' && sale !== undefined) {
+      throw invalidQuery('search and sale cannot be asked for together.');
+    }
+    const settlements = sale === undefined ? this.admin.settlements(text) : this.admin.unclaimed();
     return { settlements: await settlements };
   }
 

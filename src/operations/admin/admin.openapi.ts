@@ -24,7 +24,7 @@ export const DescribesOverview = (): MethodDecorator =>
 export const DescribesNewest = (): MethodDecorator =>
   described('newestSettlements', 'The newest settlements, or those a text finds', {
     200: jsonAnswer('At most 50, newest first.', 'Settlements'),
-    400: jsonAnswer('Not one short text.', 'Problem', {
+    400: jsonAnswer('Not one short text, or a text together with `sale`.', 'Problem', {
       error: 'search must be one settlement id, transaction hash or payer.',
       code: 'invalid_query',
     }),

@@ -128,6 +128,10 @@ describe('the operator page', () => {
     expect(await find('*')).toEqual([]);
     expect((await admin(`settlements?search=${'x'.repeat(101)}`)).status).toBe(400);
     expect((await admin('settlements?search=a&search=b')).status).toBe(400);
+    // Nobody takes the settlements of others for what was searched for.
+    const both = await admin(`settlements?search=0x${'5f'.repeat(32)}&sale=unclaimed`);
+    expect([both.status, both.body['code']]).toEqual([400, 'invalid_query']);
+    expect((await admin('settlements?search=&sale=unclaimed')).status).toBe(200);
   });
 
   it('pauses a lane at once, across a restart, and resumes it', async () => {

@@ -17,7 +17,7 @@ export class SettlementSearchDto {
 
   @IsOneOf(['unclaimed'], {
     optional: true,
-    description: 'In place of a search: settlements that are paid and not delivered.',
+    description: 'In place of `search`: settlements that are paid and not delivered.',
   })
   readonly sale?: 'unclaimed';
 }
