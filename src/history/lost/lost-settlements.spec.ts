@@ -5,6 +5,7 @@ import { MemoryUnfinished } from '../../../test/twins/history/lost/memory-unfini
 import { MemoryArchive } from '../../../test/twins/history/memory-archive.js';
 import { MemoryOutbox } from '../../../test/twins/history/memory-outbox.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import { eventsBetween } from '../webhooks/settlement-events.js';
 import type { LostEnding, LostVerdict } from './lost-outcome.js';
 import { type LostOutcome, LostSettlements } from './lost-settlements.js';
 
@@ -75,17 +76,19 @@ describe('settlements that a lost ledger has left', () => {
   const row = (name: string) => archive.rows.get(idOf(name));
 
   /** As the archive has it: handed out by a 202, and over a minute ago unless said otherwise. */
-  async function archived(name: string, overMs = 60_000, epoch = 'first'): Promise<void> {
+  async function archived(name: string, overMs = 60_000, isSold = true): Promise<void> {
     const { view, details, ...rest } = aRecorded(name, 'queued');
     const deadline = BigInt(Math.floor((clock.now() - overMs) / 1000));
-    const number = await archive.epochNumber({ chainId: 56, epoch });
+    const number = await archive.epochNumber({ chainId: 56, epoch: 'first' });
     const settlement = {
       ...rest,
       view: {
         ...view,
-        isAsync: true,
+        isAsync: isSold,
         transaction: undefined,
-        sale: { ...view.sale, state: 'sold' as const, requester: 'process.1' },
+        sale: isSold
+          ? { ...view.sale, state: 'sold' as const, requester: 'process.1' }
+          : { ...view.sale, state: 'open' as const },
       },
       details: details && { ...details, deadline, hashes: [] },
     };
@@ -127,7 +130,26 @@ describe('settlements that a lost ledger has left', () => {
       is_told: true,
       block_hash: Buffer.from('bb'.repeat(32), 'hex'),
       included_at: new Date(1_700_000_050_000),
+      unclaimed_at: null,
     });
+  });
+
+  it('are unclaimed where they are paid and have no sale', async () => {
+    await archived('a', 60_000, false);
+    verdict = ended({ state: 'finalized', isPaid: true, place: PLACE });
+    const one = rounds();
+    const before = row('a');
+    await one.round();
+    const after = row('a');
+    expect(after).toMatchObject({ sale: 'open', unclaimed_at: new Date(clock.now()) });
+    if (before === undefined || after === undefined) throw new Error('it is archived');
+    expect(eventsBetween(before, after)).toContain('settlement.unclaimed');
+  });
+
+  it('are not where they are unpaid', async () => {
+    await archived('a', 60_000, false);
+    await rounds().round();
+    expect(row('a')).toMatchObject({ state: 'expired', unclaimed_at: null });
   });
 
   it('are left to a ledger that knows them, and the chain is not asked', async () => {

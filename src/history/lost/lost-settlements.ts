@@ -157,6 +157,8 @@ function endedRow(
     transactions: state === 'finalized' && isNew ? [...row.transactions, hash] : row.transactions,
     included_at: isPaid ? (row.included_at ?? new Date((place?.blockTime ?? 0) * 1000)) : null,
     finished_at: new Date(now),
+    // No ledger can sell it any more, and no sweep of one finds it.
+    unclaimed_at: isPaid && row.sale === 'open' ? (row.unclaimed_at ?? new Date(now)) : null,
   };
 }
 
