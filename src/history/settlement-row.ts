@@ -59,7 +59,6 @@ export const LASTING_COLUMNS = [
   'transactions',
   'arrived_at',
   'allocated_at',
-  'unclaimed_at',
 ] as const satisfies readonly (keyof SettlementRow)[];
 
 const WORD = 32;

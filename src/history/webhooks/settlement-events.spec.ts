@@ -24,14 +24,20 @@ const [included, finalized] = [standing('included'), standing('finalized')];
 const [expired, copied] = [standing('expired'), standing('foreign', true)];
 const elsewhere = standing('included', true, { block_hash: OTHER });
 const unclaimed = standing('finalized', true, { unclaimed_at: new Date(1) });
-const claimedLate = standing('finalized', true, { unclaimed_at: new Date(1), sale: 'sold' });
+const claimedLate = standing('finalized', true, { sale: 'sold' });
 
 describe('events of a settlement', () => {
   it.each<[string, Standing | undefined, Standing, string[]]>([
     ['is sent', queued, sent, []],
     ['is unclaimed', finalized, unclaimed, ['unclaimed']],
     ['was unclaimed, and has its sale by now', finalized, claimedLate, []],
-    ['was unclaimed, sold, and is open again', claimedLate, unclaimed, []],
+    ['was sold, and is open and unclaimed again', claimedLate, unclaimed, ['unclaimed']],
+    [
+      'was sold before it was archived as unclaimed, and is unclaimed again',
+      standing('finalized', true, { unclaimed_at: new Date(1), sale: 'sold' }),
+      unclaimed,
+      ['unclaimed'],
+    ],
     [
       'was unclaimed before the archive first knew it',
       undefined,

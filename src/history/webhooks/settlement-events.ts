@@ -36,7 +36,7 @@ export function eventsBetween(
       ...(isFinal(after) && !(isSame && isFinal(before))
         ? (['settlement.finalized'] as const)
         : []),
-      ...(isUnclaimed(after) && (before?.unclaimed_at ?? null) === null
+      ...(isUnclaimed(after) && !(before !== undefined && isUnclaimed(before))
         ? (['settlement.unclaimed'] as const)
         : []),
     ];
@@ -52,7 +52,6 @@ function isFinal({ state, is_paid }: Standing): boolean {
   return is_paid && state !== 'included';
 }
 
-/** The time stays when a sale is made after all, and when that is taken back: it is told once. */
 function isUnclaimed({ sale, unclaimed_at }: Standing): boolean {
   return unclaimed_at !== null && sale === 'open';
 }

@@ -42,7 +42,7 @@ import type { Adoption } from './settlement-store.js';
  * | `block`, `block_hash`, `log`, `batch` | x | x | where it was paid, and how many shared the transaction |
  * | `reason` | | x | why it failed |
  * | `t_claimed`, `t_included`, `t_finished` | x | x | ms since the epoch, by the clock of Redis |
- * | `t_unclaimed` | | x | when it had been paid and without a sale for too long, likewise; set once |
+ * | `t_unclaimed` | | x | when it had been paid and without a sale for too long, likewise; gone with its sale |
  * | `t_arrived`, `t_allocated` | x | | likewise; the first by the clock of the process |
  * | `hashes` | x | | every transaction that ever carried it, oldest first, comma-separated |
  * | `chain`, `asset`, `payer`, `pay_to`, `method`, `amount`, `nonce`, `deadline` | x | | of the payment |

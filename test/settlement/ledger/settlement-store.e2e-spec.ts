@@ -93,6 +93,36 @@ it('a claim made while another one was lost is sold to no one else once a lane b
   expect(await world.asStoreWorld().unclaimed()).not.toContain(newer.id);
 });
 
+it('is unclaimed as of another time where it was sold meanwhile, and the answer did not arrive', async () => {
+  // One that did not go back: there every sale is known.
+  const own = await LedgerWorld.start();
+  const [requester, made] = [aRequester(), aPayment()];
+  const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
+  const claimed = await own.store.claim(requester, { ...made, means, isHandedOut: false });
+  if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+  const ref: ClaimRef = { chainId: CHAIN_ID, id: claimed.id };
+  await own.broadcast(ref, `0x${'6d'.repeat(32)}`);
+  await own.include(ref);
+  await own.end(ref, 'finalized');
+  const unclaimedAt = async (): Promise<string | null> => {
+    await new Promise((resolve) => setTimeout(resolve, CONTRACT_UNCLAIMED_MS + 1));
+    await own.asStoreWorld().unclaimed();
+    return own.redis.hget(recordKey(CHAIN_ID, ref.id), 't_unclaimed');
+  };
+  const first = await unclaimedAt();
+  expect(first).not.toBeNull();
+  expect((await own.store.redeem(ref, requester, 'included')).kind).toBe('sold');
+  expect(await unclaimedAt()).toBeNull();
+  await own.store.takeBack(ref, made.identity.authorizationId, requester);
+  const { authorizationId } = made.identity;
+  const sale = { ref, authorizationId, requester, isHandedOut: false };
+  const second = await unclaimedAt();
+  expect(Number(second)).toBeGreaterThan(Number(first));
+  expect(await own.store.restate(sale)).toBe(true);
+  expect(await unclaimedAt()).toBeNull();
+  await own.stop();
+});
+
 describe('a lane of a ledger that went back', () => {
   it('takes what is newer, and what is older once the process that told of it has spoken', async () => {
     const store = (world ??= await LedgerWorld.start()).store;

@@ -36,11 +36,11 @@ if not is_eligible(r, grace_ms, 7) then return answer('not_eligible') end
 if is_before_epoch(r.claimed_at) and is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
 -- It was claimed again before it was said that another had been told of a claim that the ledger lost.
 if told_to_another(r.auth, requester, key) or is_sold_by_another_claim(r, requester, key) then return answer('lost') end
+if r.paid then leave_unsold(r) end
 r.handed_out = r.handed_out or is_async
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '', 'async',
   is_async and '1' or (r.async and '1' or ''))
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
-if r.paid then leave_unsold(r.id) end
 redis.call('ZREM', waiters_key(r.id), requester)
 publish(r.id, 'sold')
 return answer('sold')

@@ -27,10 +27,10 @@ if r.sale == 'sold' then
   if (is_kept or r.sold_to ~= requester) and not r.kept then put(r, 'kept', '1') end
   return 1
 end
+if r.paid then leave_unsold(r) end
 r.handed_out = r.handed_out or ARGV[4] == '1'
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'kept', is_kept and '1' or '',
   'told', ARGV[4] == '1' and '' or '1', 'async', ARGV[4])
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
-if r.paid then leave_unsold(r.id) end
 publish(r.id, 'sold')
 return 1

@@ -50,8 +50,7 @@ for i = 1, #late, 2 do
     publish(id, 'sold')
   elseif is_open then
     redis.call('ZADD', unclaimed, late[i + 1], id)
-    -- The history is told once of each settlement.
-    if redis.call('HEXISTS', r.redis_key, 't_unclaimed') == 0 then put(r, 't_unclaimed', at) end
+    put(r, 't_unclaimed', at)
   end
 end
 -- The records, or their details, are gone by then.

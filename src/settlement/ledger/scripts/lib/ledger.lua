@@ -405,10 +405,12 @@ local function enter_unsold(id)
   redis.call('ZADD', prefix .. 'unsold', now(), id)
 end
 
--- Both: a process of an older version leaves an entry where it is.
-local function leave_unsold(id)
-  redis.call('ZREM', prefix .. 'unsold', id)
-  redis.call('ZREM', prefix .. 'unclaimed', id)
+-- Before its sale is written, and noted with it.
+local function leave_unsold(r)
+  -- Both: a process of an older version leaves an entry where it is.
+  redis.call('ZREM', prefix .. 'unsold', r.id)
+  redis.call('ZREM', prefix .. 'unclaimed', r.id)
+  redis.call('HDEL', r.redis_key, 't_unclaimed')
 end
 
 -- ---------------------------------------------------------------- the end
