@@ -10,7 +10,6 @@ import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
-import { FacilitatorService } from './facilitator/facilitator.service.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
 import { AuditModule } from './history/audit.module.js';
 import { HistoryModule } from './history/history.module.js';
@@ -144,12 +143,6 @@ function gatewayBy(
   if (facilitator === undefined) return {};
   return {
     imports: [facilitator],
-    providers: [
-      {
-        provide: PaymentGateway,
-        inject: [FacilitatorService],
-        useFactory: (service: FacilitatorService) => new InProcessGateway(service),
-      },
-    ],
+    providers: [{ provide: PaymentGateway, useClass: InProcessGateway }],
   };
 }

@@ -1,4 +1,5 @@
-import type { FacilitatorService } from './facilitator/facilitator.service.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { FacilitatorService } from './facilitator/facilitator.service.js';
 import { GatewayUnavailableError } from './hub/errors.js';
 import type {
   PaymentGateway,
@@ -13,8 +14,10 @@ const VERSIONS = [2] as const;
  * The facilitator of this process, for the hub beside it. Idempotency keys are scoped by payee and payer,
  * as those of any seller without an API key are.
  */
+@Injectable()
 export class InProcessGateway implements PaymentGateway {
   constructor(
+    @Inject(FacilitatorService)
     private readonly facilitator: Pick<FacilitatorService, 'verify' | 'settle' | 'defaultFinality'>,
   ) {}
 

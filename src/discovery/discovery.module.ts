@@ -1,8 +1,7 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { databaseOn } from '../history/postgres/database.js';
+import { HistoryDatabase, tablesOf } from '../history/postgres/database.module.js';
 import { ChainModule } from '../platform/chain/chain.module.js';
 import type { AppConfig } from '../platform/config/app-config.js';
-import { DatabasePools } from '../platform/database/database-pools.js';
 import { LedgerModule } from '../settlement/ledger/ledger.module.js';
 import { SETTLE_EXTENSION } from '../settlement/settle-extension.js';
 import {
@@ -25,11 +24,7 @@ import { PostgresStatements } from './postgres/postgres-statements.js';
 
 /** Where there is a catalogue. */
 const CATALOGUE: readonly Provider[] = [
-  {
-    provide: CatalogueDatabase,
-    inject: [DatabasePools],
-    useFactory: (pools: DatabasePools): CatalogueDatabase => databaseOn(pools.of('catalogue')).db,
-  },
+  { provide: CatalogueDatabase, useExisting: tablesOf('catalogue') },
   { provide: CatalogueReader, useClass: PostgresCatalogueReader },
   { provide: StatementStore, useClass: PostgresStatements },
   PostgresRefusals,
@@ -42,7 +37,11 @@ export class DiscoveryModule {
   static forRoot({ history }: AppConfig): DynamicModule {
     return {
       module: DiscoveryModule,
-      imports: [LedgerModule, ChainModule],
+      imports: [
+        LedgerModule,
+        ChainModule,
+        ...(history?.catalogue === undefined ? [] : [HistoryDatabase.on('catalogue')]),
+      ],
       controllers: [
         DiscoveryPageController,
         DiscoveryRootController,

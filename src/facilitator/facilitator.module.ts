@@ -4,10 +4,6 @@ import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
-import type { LabelStore } from '../settlement/ledger/label-store.js';
-import { LABEL_STORE, SETTLEMENT_QUERIES } from '../settlement/ledger/ledger.module.js';
-import type { SettlementQueries } from '../settlement/ledger/queries/settlement-queries.js';
-import { SettlementEvents } from '../settlement/ledger/settlement-events.js';
 import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { FacilitatorService } from './facilitator.service.js';
@@ -15,7 +11,6 @@ import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
 import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
 import { LandingController } from './landing.controller.js';
 import { SettleModule } from './settle/settle.module.js';
-import { isSimulatedId } from './simulation/outcomes.js';
 import { SimulatedSettles } from './simulation/simulated-settles.js';
 import { RedisSimulationStore } from './simulation/simulation-store.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
@@ -55,26 +50,8 @@ export class FacilitatorModule {
         VerifyErrorFilter,
         SettleErrorFilter,
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
-        {
-          provide: StatusService,
-          inject: [SETTLEMENT_QUERIES, ChainRegistry, LABEL_STORE],
-          useFactory: (settlements: SettlementQueries, chains: ChainRegistry, labels: LabelStore) =>
-            new StatusService(settlements, chains, labels),
-        },
-        {
-          provide: SettlementWaits,
-          inject: [StatusService, SettlementEvents, SimulatedSettles],
-          useFactory: (
-            status: StatusService,
-            news: SettlementEvents,
-            simulated: SimulatedSettles,
-          ) =>
-            new SettlementWaits({
-              news,
-              now: () => performance.now(),
-              look: (id) => (isSimulatedId(id) ? simulated.byId(id) : status.byId(id)),
-            }),
-        },
+        StatusService,
+        SettlementWaits,
       ],
       exports: [FacilitatorService],
     };

@@ -1,6 +1,10 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Headroom } from '../platform/concurrency/headroom.js';
 import { siteGroup } from '../platform/rate-limit/address-group.js';
-import type { Rate, RateLimiter } from '../platform/rate-limit/rate-limiter.js';
+import { type Rate, RateLimiter } from '../platform/rate-limit/rate-limiter.js';
+import type { SharedRedis } from '../platform/redis/ledger-connections.js';
+import { WALLET_REDIS } from '../platform/redis/redis.module.js';
+import { RedisRoom } from '../platform/redis/redis-room.js';
 import { WalletError } from './wallet-error.js';
 
 const KIB = 1024;
@@ -22,14 +26,30 @@ export interface NoRoom {
   readonly retryAfterSeconds: number;
 }
 
+@Injectable()
+export class AnonymousLimiter extends RateLimiter {
+  constructor(@Inject(WALLET_REDIS) redis: SharedRedis) {
+    super(redis, 'wallet-room');
+  }
+}
+
+/** Memory that the Redis of the wallet has left. */
+@Injectable()
+export class WalletRedisRoom extends RedisRoom {
+  constructor(@Inject(WALLET_REDIS) redis: SharedRedis) {
+    super(redis);
+  }
+}
+
 /**
  * What strangers have stored in Redis before an owner has signed anything, counted in bytes: they must not
  * fill the Redis in which agents pay and owners answer.
  */
+@Injectable()
 export class AnonymousRoom {
   constructor(
-    private readonly limiter: Pick<RateLimiter, 'take'>,
-    private readonly redis: Pick<Headroom, 'take'>,
+    @Inject(AnonymousLimiter) private readonly limiter: Pick<RateLimiter, 'take'>,
+    @Inject(WalletRedisRoom) private readonly redis: Pick<Headroom, 'take'>,
   ) {}
 
   /**

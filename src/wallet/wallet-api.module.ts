@@ -1,11 +1,7 @@
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
-import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
-import { WALLET_REDIS } from '../platform/redis/redis.module.js';
-import { redisRoom } from '../platform/redis/redis-room.js';
-import { AnonymousRoom } from './anonymous-room.js';
+import { AnonymousLimiter, AnonymousRoom, WalletRedisRoom } from './anonymous-room.js';
 import { AsksV1Controller } from './asks/asks.v1.controller.js';
 import { OwnerAnswers } from './asks/owner-answers.js';
 import { ContractOwners } from './auth/contract-owners.js';
@@ -64,12 +60,9 @@ import { WALLET_SETTINGS } from './wallet-tokens.js';
     },
     SignIn,
     Sessions,
-    {
-      provide: AnonymousRoom,
-      inject: [WALLET_REDIS],
-      useFactory: (redis: Redis) =>
-        new AnonymousRoom(new RateLimiter(redis, 'wallet-room'), redisRoom(redis)),
-    },
+    AnonymousLimiter,
+    WalletRedisRoom,
+    AnonymousRoom,
     PolicyService,
     OwnerAnswers,
     OAuthRecords,

@@ -1,10 +1,7 @@
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { AppConfig } from '../platform/config/app-config.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
-import { RateLimiter } from '../platform/rate-limit/rate-limiter.js';
-import { WALLET_REDIS } from '../platform/redis/redis.module.js';
-import { NewWallets } from './accounts/new-wallets.js';
+import { NewWallets, WalletLimiter } from './accounts/new-wallets.js';
 import { RulesSeal } from './accounts/rules-seal.js';
 import { WalletDirectory } from './accounts/wallet-directory.js';
 import { WalletStore } from './accounts/wallet-store.js';
@@ -63,11 +60,7 @@ import {
           onFailure,
         }),
     },
-    {
-      provide: RateLimiter,
-      inject: [WALLET_REDIS],
-      useFactory: (redis: Redis) => new RateLimiter(redis, 'wallet'),
-    },
+    WalletLimiter,
     RulesSeal,
     WalletStore,
     IssuedTokens,
@@ -90,7 +83,7 @@ import {
     Reconciler,
     Authorizer,
     NewWallets,
-    RateLimiter,
+    WalletLimiter,
   ],
 })
 export class WalletBudgetModule {}

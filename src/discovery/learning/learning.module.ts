@@ -1,8 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { HistoryTables } from '../../history/history-tables.js';
-import { databaseOn } from '../../history/postgres/database.js';
+import { HistoryDatabase, tablesOf } from '../../history/postgres/database.module.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
-import { DatabasePools } from '../../platform/database/database-pools.js';
 import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { CatalogueFigures } from '../operators/catalogue-figures.js';
@@ -20,14 +19,9 @@ export function learnsListings(config: AppConfig): boolean {
 
 /** What writes the catalogue, in processes that have one and the role history. */
 @Module({
-  imports: [LedgerModule],
+  imports: [LedgerModule, HistoryDatabase.on('background')],
   providers: [
-    {
-      provide: CatalogueDatabase,
-      inject: [DatabasePools],
-      useFactory: (pools: DatabasePools): CatalogueDatabase =>
-        databaseOn(pools.of('background')).db,
-    },
+    { provide: CatalogueDatabase, useExisting: tablesOf('background') },
     CatalogueSettings,
     PostgresCatalogue,
     PostgresCalls,

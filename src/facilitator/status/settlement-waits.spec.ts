@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
-import type { News } from '../../settlement/ledger/settlement-events.js';
+import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import { SettlementWaits, type WaitedStatus } from './settlement-waits.js';
 
@@ -17,22 +17,23 @@ describe('a look-up that waits', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
     [state, looks, isAway, listeners] = ['broadcast', 0, false, new Set()];
-    waits = new SettlementWaits({
-      look: () => {
+    const news: Pick<SettlementEvents, 'listen'> = {
+      listen: (_, listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    const status = {
+      byId: () => {
         looks += 1;
         if (isAway) return Promise.reject(new RedisUnavailableError('a test', undefined));
         return Promise.resolve(
           state === undefined ? undefined : ({ state } as Partial<SettlementStatus> as never),
         );
       },
-      news: {
-        listen: (_, listener) => {
-          listeners.add(listener);
-          return () => listeners.delete(listener);
-        },
-      },
-      now: () => Date.now(),
-    });
+    };
+    const never = { byId: () => Promise.reject(new Error('no simulated one is asked for')) };
+    waits = new SettlementWaits(news, status, never, { steady: () => Date.now() });
   });
   afterEach(() => {
     jest.useRealTimers();

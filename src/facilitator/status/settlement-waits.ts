@@ -1,9 +1,14 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { Signal } from '../../platform/concurrency/signal.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
-import type { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
+import { SettlementEvents } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import type { Connection } from '../settle/requester-wait.js';
+import { isSimulatedId } from '../simulation/outcomes.js';
+import { SimulatedSettles } from '../simulation/simulated-settles.js';
+import { StatusService } from './status.service.js';
 
 /** The longest wait that may be asked for. */
 export const WAIT_SECONDS_MAX = 30;
@@ -18,13 +23,6 @@ const WAITS_OF_CLIENT_MAX = 64;
 const FINISHED: ReadonlySet<SettlementState> = new Set<SettlementState>([
   ...(['finalized', 'reverted', 'expired', 'foreign', 'withdrawn'] as const),
 ]);
-
-interface SettlementWaitsParts {
-  /** @throws RedisUnavailableError */
-  readonly look: (id: string) => Promise<SettlementStatus | undefined>;
-  readonly news: Pick<SettlementEvents, 'listen'>;
-  readonly now: () => number;
-}
 
 interface LookUpWait {
   readonly id: string;
@@ -45,22 +43,28 @@ export interface WaitedStatus {
  * Look-ups that are answered when the state of their settlement changes, or when their time is over. They
  * only read: nobody's wait keeps a settlement from being withdrawn.
  */
+@Injectable()
 export class SettlementWaits {
   readonly #open = new Set<Signal>();
   readonly #openOf = new Map<string, number>();
   #isStopping = false;
 
-  constructor(private readonly parts: SettlementWaitsParts) {}
+  constructor(
+    @Inject(SettlementEvents) private readonly news: Pick<SettlementEvents, 'listen'>,
+    @Inject(StatusService) private readonly status: Pick<StatusService, 'byId'>,
+    @Inject(SimulatedSettles) private readonly simulated: Pick<SimulatedSettles, 'byId'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'steady'>,
+  ) {}
 
   /** @throws RedisUnavailableError */
   async lookUp(wait: LookUpWait): Promise<WaitedStatus> {
     // Heard from before the first look on: what happens right after it is not missed.
     const signal = new Signal();
-    const stopListening = this.parts.news.listen(wait.id, () => {
+    const stopListening = this.news.listen(wait.id, () => {
       signal.notify();
     });
     try {
-      const status = await this.parts.look(wait.id);
+      const status = await this.#look(wait.id);
       if (wait.seconds === 0 || status === undefined || FINISHED.has(status.state)) {
         return { status, isTurnedAway: false };
       }
@@ -87,18 +91,18 @@ export class SettlementWaits {
     { id, seconds, connection }: LookUpWait,
     signal: Signal,
   ): Promise<SettlementStatus | undefined> {
-    const until = this.parts.now() + seconds * 1000;
+    const until = this.clock.steady() + seconds * 1000;
     void connection.closed.then(() => {
       signal.notify();
     });
     for (;;) {
-      const remaining = until - this.parts.now();
+      const remaining = until - this.clock.steady();
       if (remaining <= 0 || this.#isStopping) return first;
       await signal.wait(Math.min(remaining, LOOK_INTERVAL_MS));
       if (!connection.isWritable) return first;
-      const status = await this.parts.look(id);
+      const status = await this.#look(id);
       // Also where the time is over: how things stand now, not when it was asked.
-      if (status?.state !== first.state || until <= this.parts.now()) return status;
+      if (status?.state !== first.state || until <= this.clock.steady()) return status;
     }
   }
 
@@ -117,5 +121,10 @@ export class SettlementWaits {
     const left = (this.#openOf.get(client) ?? 1) - 1;
     if (left === 0) this.#openOf.delete(client);
     else this.#openOf.set(client, left);
+  }
+
+  /** @throws RedisUnavailableError */
+  #look(id: string): Promise<SettlementStatus | undefined> {
+    return isSimulatedId(id) ? this.simulated.byId(id) : this.status.byId(id);
   }
 }

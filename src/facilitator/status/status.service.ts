@@ -1,9 +1,10 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address, Hex } from 'viem';
 import {
   type AuthorizationUse,
   isAuthorizationUsed,
 } from '../../platform/chain/authorization-use.js';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { movedBy } from '../../platform/chain/use-search/moved.js';
 import { within } from '../../platform/concurrency/timing.js';
@@ -15,6 +16,7 @@ import type { AuthorizationRef } from '../../protocol/schemes/authorization-meth
 import { presentedAuthorizations } from '../../protocol/schemes/presented.js';
 import { allMethods } from '../../protocol/schemes/registry.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
+import { LABEL_STORE, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
@@ -51,11 +53,12 @@ const LOOK_BACK_BLOCKS = 25_000n;
 /** What is used is known; by whom is worth waiting for this long. */
 const PATIENCE_MS = 1500;
 
+@Injectable()
 export class StatusService {
   constructor(
-    private readonly settlements: SettlementQueries,
+    @Inject(SETTLEMENT_QUERIES) private readonly settlements: SettlementQueries,
     private readonly chains: ChainRegistry,
-    private readonly labels: Pick<LabelStore, 'of'>,
+    @Inject(LABEL_STORE) private readonly labels: Pick<LabelStore, 'of'>,
   ) {}
 
   /** @throws RedisUnavailableError */

@@ -60,7 +60,10 @@ async function collected(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-async function fileOf(query: object, exports = new Exports(readerOf())): Promise<Buffer> {
+async function fileOf(
+  query: object,
+  exports = new Exports({ exports: readerOf() }),
+): Promise<Buffer> {
   let file: Buffer = Buffer.alloc(0);
   const asked = await readQuery(ExportQueryDto, query);
   await exports.run('shop', asked, MINE, async ({ bytes }) => {
@@ -104,16 +107,21 @@ describe('an export', () => {
 
   it('is read no faster than it is taken', async () => {
     const reader = readerOf();
-    await new Exports(reader).run('shop', { format: 'ndjson' }, MINE, async ({ bytes }) => {
-      const iterator = bytes[Symbol.asyncIterator]();
-      await iterator.next();
-      await new Promise(setImmediate);
-      // The first page, of three.
-      expect(reader.asked).toHaveLength(1);
-      await iterator.next();
-      expect(reader.asked).toHaveLength(2);
-      await iterator.return?.();
-    });
+    await new Exports({ exports: reader }).run(
+      'shop',
+      { format: 'ndjson' },
+      MINE,
+      async ({ bytes }) => {
+        const iterator = bytes[Symbol.asyncIterator]();
+        await iterator.next();
+        await new Promise(setImmediate);
+        // The first page, of three.
+        expect(reader.asked).toHaveLength(1);
+        await iterator.next();
+        expect(reader.asked).toHaveLength(2);
+        await iterator.return?.();
+      },
+    );
     expect(reader.asked).toHaveLength(2);
   });
 
@@ -128,16 +136,18 @@ describe('an export', () => {
           : memory.page(...args);
       },
     };
-    await expect(fileOf({ format: 'ndjson' }, new Exports(failing))).rejects.toThrow(ArchiveError);
+    await expect(fileOf({ format: 'ndjson' }, new Exports({ exports: failing }))).rejects.toThrow(
+      ArchiveError,
+    );
     // Before anything was told it is an answer.
     const first = new Exports({
-      page: () => Promise.reject(new ArchiveError('database_failed', '')),
+      exports: { page: () => Promise.reject(new ArchiveError('database_failed', '')) },
     });
     expect(await codeOf(fileOf({ format: 'csv' }, first))).toEqual([503, 'history_unavailable']);
   });
 
   it('has a place, of which one key does not take all, and gives it back', async () => {
-    const exports = new Exports(readerOf());
+    const exports = new Exports({ exports: readerOf() });
     const ends: (() => void)[] = [];
     const running: Promise<void>[] = [];
     const start = (owner: string): Promise<void> =>
@@ -173,14 +183,14 @@ describe('an export', () => {
     [{ format: 'csv', from: 'now' }, [400, 'invalid_query']],
     [{ format: 'csv', payTo: `0x${'ee'.repeat(20)}` }, [403, 'forbidden']],
   ])('is none by %j', async (query: object, wanted) => {
-    const exports = new Exports(readerOf());
+    const exports = new Exports({ exports: readerOf() });
     for (let count = 0; count < 3; count += 1) {
       expect(await codeOf(fileOf(query, exports))).toEqual(wanted);
     }
   });
 
   it('is not there without a history', async () => {
-    const off = new Exports(undefined).run('shop', { format: 'csv' }, MINE, never);
+    const off = new Exports({}).run('shop', { format: 'csv' }, MINE, never);
     expect(await codeOf(off)).toEqual([501, 'history_off']);
   });
 });

@@ -1,11 +1,15 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import { CodedError } from '../../platform/http/coded-error.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import { ExportQueryDto } from '../sellers/dto/settlement-filter.dto.js';
 import { fromArchive, historyOff, notYours } from '../sellers/history-problems.js';
 import { filterOf, type SettlementFilter } from '../sellers/settlement-filter.js';
-import type { ListedSettlement, SettlementReader } from '../sellers/settlement-reader.js';
+import {
+  ARCHIVE_READERS,
+  type ListedSettlement,
+  type SettlementReader,
+} from '../sellers/settlement-reader.js';
 import { csvOf } from './csv.js';
 import { ndjsonOf } from './ndjson.js';
 
@@ -33,8 +37,10 @@ export interface Export {
 export class Exports {
   readonly #running = new Map<string, number>();
 
-  /** @param reader - `undefined` without a history. */
-  constructor(private readonly reader: Pick<SettlementReader, 'page'> | undefined) {}
+  constructor(
+    @Inject(ARCHIVE_READERS)
+    private readonly readers: { readonly exports?: Pick<SettlementReader, 'page'> },
+  ) {}
 
   /**
    * Takes a place for an export, and gives it back when it is over, however it ends.
@@ -49,7 +55,7 @@ export class Exports {
     payees: ReadonlySet<Address>,
     use: (one: Export) => Promise<void>,
   ): Promise<void> {
-    const { reader } = this;
+    const reader = this.readers.exports;
     if (reader === undefined) throw historyOff();
     const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();

@@ -126,6 +126,9 @@ export interface AuditFilter {
   readonly to: Date | undefined;
 }
 
+/** {@link OperatorArchive}; `undefined` without a history. */
+export const OPERATOR_ARCHIVE = Symbol('OPERATOR_ARCHIVE');
+
 /**
  * What operators read of the history. Every list is bounded and in an order that an index has.
  *

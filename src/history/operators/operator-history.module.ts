@@ -1,22 +1,17 @@
 import { Module } from '@nestjs/common';
-import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { DatabasePools } from '../../platform/database/database-pools.js';
 import { databaseOn } from '../postgres/database.js';
 import { PostgresOperatorArchive } from '../postgres/postgres-operator-archive.js';
-import type { OperatorArchive } from './operator-archive.js';
+import { OPERATOR_ARCHIVE, type OperatorArchive } from './operator-archive.js';
 import { OperatorHistory } from './operator-history.js';
 import { SettlementPasts } from './settlement-past.js';
-
-/** `undefined` without a history. */
-const ARCHIVE = Symbol('OPERATOR_ARCHIVE');
-const now = (): number => systemClock.now();
 
 /** What the operator page shows of the history. */
 @Module({
   providers: [
     {
-      provide: ARCHIVE,
+      provide: OPERATOR_ARCHIVE,
       inject: [AppConfig, DatabasePools],
       useFactory: (config: AppConfig, pools: DatabasePools): OperatorArchive | undefined =>
         config.history &&
@@ -25,16 +20,8 @@ const now = (): number => systemClock.now();
           databaseOn(pools.of('operatorTotals')),
         ),
     },
-    {
-      provide: OperatorHistory,
-      inject: [ARCHIVE],
-      useFactory: (archive: OperatorArchive | undefined) => new OperatorHistory(archive, now),
-    },
-    {
-      provide: SettlementPasts,
-      inject: [ARCHIVE],
-      useFactory: (archive: OperatorArchive | undefined) => new SettlementPasts(archive, now),
-    },
+    OperatorHistory,
+    SettlementPasts,
   ],
   exports: [OperatorHistory, SettlementPasts],
 })

@@ -32,7 +32,7 @@ const uuid = (index: number): string =>
 
 /** The history as its controller asks it. */
 function asked(of: MemoryOperatorArchive | undefined, now = NOW) {
-  const answers = new OperatorHistory(of, () => now);
+  const answers = new OperatorHistory(of, { now: () => now });
   return {
     settlements: async (query: object) =>
       answers.settlements(await readQuery(HistorySearchDto, query)),

@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { invalidQuery } from '../../platform/http/coded-error.js';
 import { caip2Of, chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -26,13 +27,14 @@ import {
   WebhooksQueryDto,
 } from './dto/operator-query.dto.js';
 import { told } from './operator-answers.js';
-import type {
-  AuditRow,
-  KeptDifference,
-  OperatorArchive,
-  ReconciliationRun,
-  SearchFilter,
-  WebhookState,
+import {
+  type AuditRow,
+  type KeptDifference,
+  OPERATOR_ARCHIVE,
+  type OperatorArchive,
+  type ReconciliationRun,
+  type SearchFilter,
+  type WebhookState,
 } from './operator-archive.js';
 
 /** A part of an answer: dates become ISO 8601 in it, and what is not known is left out. */
@@ -54,8 +56,8 @@ const LANES_MOST = 200;
 export class OperatorHistory {
   /** @param archive - `undefined` without a history. */
   constructor(
-    private readonly archive: OperatorArchive | undefined,
-    private readonly now: () => number,
+    @Inject(OPERATOR_ARCHIVE) private readonly archive: OperatorArchive | undefined,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   async settlements(query: HistorySearchDto): Promise<SettlementPage> {
@@ -63,7 +65,7 @@ export class OperatorHistory {
     const { limit, cursor } = query;
     const filter = searchOf(query);
     const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
-    checkWindow(filter, this.now(), after);
+    checkWindow(filter, this.clock.now(), after);
     const { shown, last } = cut(await told(archive.page(filter, after, limit + 1)), limit);
     return {
       settlements: shown.map(({ settlement }) => ({ ...statusOf(settlement), source: 'archive' })),
@@ -75,7 +77,7 @@ export class OperatorHistory {
     const archive = this.#archive();
     const filter = searchOf(query);
     const isOfOne = filter.payTo !== undefined || filter.payer !== undefined;
-    checkRange(filter.from, filter.to ?? this.now(), isOfOne ? DAYS_OF_ONE_MOST : DAYS_MOST);
+    checkRange(filter.from, filter.to ?? this.clock.now(), isOfOne ? DAYS_OF_ONE_MOST : DAYS_MOST);
     return told(sumsBy(query.groupBy, (grouping, most) => archive.totals(filter, grouping, most)));
   }
 

@@ -15,7 +15,7 @@ describe('the past of a settlement', () => {
 
   beforeEach(() => {
     archive = new MemoryOperatorArchive();
-    pasts = new SettlementPasts(archive, () => NOW);
+    pasts = new SettlementPasts(archive, { now: () => NOW });
     const times = [-2 * HOUR_MS, -1000, 500, 2000];
     archive.audit.push(
       ...times.map((ms, index) => ({
@@ -63,6 +63,8 @@ describe('the past of a settlement', () => {
     });
     archive.trouble = new TypeError('a fault of ours');
     await expect(pasts.of(of)).rejects.toBe(archive.trouble);
-    expect(await new SettlementPasts(undefined, () => NOW).of(of)).toEqual({ status: 'off' });
+    expect(await new SettlementPasts(undefined, { now: () => NOW }).of(of)).toEqual({
+      status: 'off',
+    });
   });
 });

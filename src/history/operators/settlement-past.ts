@@ -1,6 +1,13 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { told } from './operator-answers.js';
-import type { ArchivedNote, OperatorArchive, ToldEvent } from './operator-archive.js';
+import {
+  type ArchivedNote,
+  OPERATOR_ARCHIVE,
+  type OperatorArchive,
+  type ToldEvent,
+} from './operator-archive.js';
 import { actionView, differenceView } from './operator-history.js';
 
 /** A settlement, as far as its past is looked for by it. */
@@ -32,11 +39,12 @@ const ACTIONS_MOST = 20;
 const BEFORE_MS = 3_600_000;
 
 /** The past of one settlement. A history that is away takes nothing from what the ledger shows. */
+@Injectable()
 export class SettlementPasts {
   /** @param archive - `undefined` without a history. */
   constructor(
-    private readonly archive: OperatorArchive | undefined,
-    private readonly now: () => number,
+    @Inject(OPERATOR_ARCHIVE) private readonly archive: OperatorArchive | undefined,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   async of(settlement: PastOf): Promise<SettlementPast> {
@@ -54,7 +62,7 @@ export class SettlementPasts {
     const times =
       claimedAt === undefined
         ? undefined
-        : { from: new Date(claimedAt - BEFORE_MS), to: new Date(finishedAt ?? this.now()) };
+        : { from: new Date(claimedAt - BEFORE_MS), to: new Date(finishedAt ?? this.clock.now()) };
     const [row, events, differences, actions] = await Promise.all([
       archive.note(id),
       archive.eventsOf(id, ROWS_MOST),

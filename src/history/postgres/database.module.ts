@@ -2,7 +2,8 @@ import { type DynamicModule, Inject, Module } from '@nestjs/common';
 import { DatabasePools, type PoolName } from '../../platform/database/database-pools.js';
 import { databaseOn } from './database.js';
 
-const tablesOf = (pool: PoolName): string => `HISTORY_TABLES_${pool}`;
+/** What the tables are injected by. */
+export const tablesOf = (pool: PoolName): string => `HISTORY_TABLES_${pool}`;
 
 /** The tables, by the pool of that name; the module imports `HistoryDatabase.on(name)`. */
 export const InjectTables = (pool: PoolName): ParameterDecorator => Inject(tablesOf(pool));

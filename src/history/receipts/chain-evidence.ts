@@ -1,5 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { Receipt } from '../../platform/chain/receipt.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { isTransferLog, type Transfer } from '../../protocol/evm/logs.js';
@@ -18,8 +19,9 @@ export interface EvidenceFinder {
  * {@link EvidenceFinder} by the receipt of the transaction, as two endpoints say it where there are two. It is
  * asked for what others have done in our stead, of which the ledger keeps the transaction alone.
  */
+@Injectable()
 export class ChainEvidence implements EvidenceFinder {
-  constructor(private readonly chains: Pick<ChainRegistry, 'served'>) {}
+  constructor(@Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'served'>) {}
 
   async find(
     chainId: number,

@@ -7,11 +7,14 @@ import { TestClock } from '../../../test/builders/platform/concurrency/clock.js'
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
 import { Secret } from '../../platform/config/secret.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import { ArchiveError } from '../archive.js';
+import type { SettlementReader } from '../sellers/settlement-reader.js';
+import type { EvidenceFinder } from './chain-evidence.js';
 import { ReceiptSigner, type SignedReceipt } from './receipt-signer.js';
-import { Receipts, type ReceiptsParts } from './receipts.js';
+import { Receipts } from './receipts.js';
 
 const KEY = `0x${'51'.repeat(32)}` as const;
 const OLD_KEY = `0x${'50'.repeat(32)}` as const;
@@ -36,16 +39,23 @@ const signer = await ReceiptSigner.of({ key: new Secret(KEY), previous: [new Sec
 /** As verifiers have them. */
 const published = JSON.parse(JSON.stringify(signer.keys)) as JSONWebKeySet;
 
-function receipts(found: Settlement | undefined, more: Partial<ReceiptsParts> = {}): Receipts {
-  return new Receipts({
-    signer,
-    queries: { byId: (chainId) => Promise.resolve(chainId === 56 ? found : undefined) },
-    chainIds: [97, 56],
-    reader: undefined,
-    clock: new TestClock(),
-    evidence: { find: () => Promise.reject(new Error('the chain was asked')) },
-    ...more,
-  });
+interface Parts {
+  readonly signer?: ReceiptSigner | undefined;
+  readonly lists?: Pick<SettlementReader, 'byId'>;
+  readonly queries?: Pick<SettlementQueries, 'byId'>;
+  readonly evidence?: EvidenceFinder;
+}
+
+function receipts(found: Settlement | undefined, more: Parts = {}): Receipts {
+  const { lists, evidence, queries } = more;
+  return new Receipts(
+    'signer' in more ? more.signer : signer,
+    queries ?? { byId: (chainId) => Promise.resolve(chainId === 56 ? found : undefined) },
+    { ledgerChainIds: [97, 56] },
+    lists === undefined ? {} : { lists },
+    evidence ?? { find: () => Promise.reject(new Error('the chain was asked')) },
+    new TestClock(),
+  );
 }
 
 async function given(work: Promise<SignedReceipt | undefined>): Promise<SignedReceipt> {
@@ -180,16 +190,16 @@ describe('a receipt', () => {
     const reader = { byId: () => Promise.resolve(archived) };
     const tombstone: Settlement = { ...archived, isLive: false, details: undefined };
     for (const found of [tombstone, undefined]) {
-      const { receipt } = await given(receipts(found, { reader }).of(idOf('a'), MINE));
+      const { receipt } = await given(receipts(found, { lists: reader }).of(idOf('a'), MINE));
       expect(receipt.blockHash).toBe(BLOCK_HASH);
     }
     expect(await receipts(tombstone).of(idOf('a'), MINE)).toBeUndefined();
     const failing = { byId: () => Promise.reject(new ArchiveError('database_failed', '57014')) };
-    const asked = receipts(undefined, { reader: failing }).of(idOf('a'), MINE);
+    const asked = receipts(undefined, { lists: failing }).of(idOf('a'), MINE);
     expect(await codeOf(asked)).toEqual([503, 'history_unavailable']);
     const away = { byId: () => Promise.reject(new RedisUnavailableError('byId', 'away')) };
     await expect(
-      receipts(undefined, { queries: away, reader }).of(idOf('a'), MINE),
+      receipts(undefined, { queries: away, lists: reader }).of(idOf('a'), MINE),
     ).rejects.toThrow(RedisUnavailableError);
   });
 
@@ -202,7 +212,7 @@ describe('a receipt', () => {
       blockHash: `0x${'ef'.repeat(32)}` as const,
       logIndex: 12,
     };
-    const evidence: ReceiptsParts['evidence'] = {
+    const evidence: EvidenceFinder = {
       find: (...question) => {
         asked.push(question);
         return Promise.resolve(found);

@@ -1,6 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import type { Clock } from '../../platform/concurrency/clock.js';
+import { Clock } from '../../platform/concurrency/clock.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
 import type {
   Settlement,
@@ -8,29 +11,33 @@ import type {
 } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementDetails, SettlementView } from '../../settlement/model/settlement.js';
 import { fromArchive, receiptsOff } from '../sellers/history-problems.js';
-import type { SettlementReader } from '../sellers/settlement-reader.js';
-import type { EvidenceFinder } from './chain-evidence.js';
+import { ARCHIVE_READERS, type SettlementReader } from '../sellers/settlement-reader.js';
+import { ChainEvidence, type EvidenceFinder } from './chain-evidence.js';
 import type { ReceiptKeys, ReceiptSigner, SignedReceipt } from './receipt-signer.js';
 import { paidAmountOf, type ReceiptEvidence, receiptOf } from './settlement-receipt.js';
 
-export interface ReceiptsParts {
-  /** `undefined` without `RECEIPT_KEY`. */
-  readonly signer: ReceiptSigner | undefined;
-  readonly queries: Pick<SettlementQueries, 'byId'>;
-  readonly chainIds: readonly number[];
-  /** `undefined` without a history. */
-  readonly reader: Pick<SettlementReader, 'byId'> | undefined;
-  readonly evidence: EvidenceFinder;
-  readonly clock: Pick<Clock, 'now'>;
+/** A {@link ReceiptSigner}; `undefined` without `RECEIPT_KEY`. */
+export const RECEIPT_SIGNER = Symbol('RECEIPT_SIGNER');
+
+interface ReadArchive {
+  readonly lists?: Pick<SettlementReader, 'byId'>;
 }
 
 /** Receipts of what is at least in a block. */
+@Injectable()
 export class Receipts {
-  constructor(private readonly parts: ReceiptsParts) {}
+  constructor(
+    @Inject(RECEIPT_SIGNER) private readonly signer: ReceiptSigner | undefined,
+    @Inject(SETTLEMENT_QUERIES) private readonly queries: Pick<SettlementQueries, 'byId'>,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
+    @Inject(ARCHIVE_READERS) private readonly readers: ReadArchive,
+    @Inject(ChainEvidence) private readonly evidence: EvidenceFinder,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+  ) {}
 
   /** By which they are verified; `undefined` where none are signed. */
   get keys(): ReceiptKeys | undefined {
-    return this.parts.signer?.keys;
+    return this.signer?.keys;
   }
 
   /**
@@ -39,7 +46,7 @@ export class Receipts {
    * @throws CodedError, RedisUnavailableError, ChainUnavailableError
    */
   async of(id: string, payees: ReadonlySet<Address>): Promise<SignedReceipt | undefined> {
-    const { signer, clock } = this.parts;
+    const { signer, clock } = this;
     if (signer === undefined) throw receiptsOff(501);
     const { view, details } = (await this.#find(id)) ?? {};
     if (view === undefined || details === undefined) return undefined;
@@ -64,8 +71,11 @@ export class Receipts {
 
   /** The ledger knows the newest; what it has let go of is in the archive. */
   async #find(id: string): Promise<Settlement | undefined> {
-    const { queries, chainIds, reader } = this.parts;
-    const [answer] = await onAnyChain(chainIds, (chainId) => queries.byId(chainId, id));
+    const { queries, config, readers } = this;
+    const reader = readers.lists;
+    const [answer] = await onAnyChain(config.ledgerChainIds, (chainId) =>
+      queries.byId(chainId, id),
+    );
     const known = answer?.found;
     if (known?.details !== undefined || reader === undefined) return known;
     return (await fromArchive(reader.byId(id))) ?? known;
@@ -83,6 +93,6 @@ export class Receipts {
       return { transaction, blockNumber, blockHash, logIndex };
     }
     const transfer = { asset, payer, payTo, amount: paidAmountOf(view, details) };
-    return this.parts.evidence.find(chainId, transaction, transfer);
+    return this.evidence.find(chainId, transaction, transfer);
   }
 }

@@ -12,7 +12,7 @@ import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { ArchiveError } from '../archive.js';
 import { rowOf, type SettlementRow } from '../settlement-row.js';
 import { settlementOf } from './archived-settlement.js';
-import { NO_LISTS, SettlementLists } from './settlement-lists.js';
+import { SettlementLists } from './settlement-lists.js';
 
 const SHOP: Address = `0x${'c3'.repeat(20)}`;
 const OTHER: Address = `0x${'d4'.repeat(20)}`;
@@ -65,7 +65,7 @@ describe('a list of settlements', () => {
     row('f', 4, { chain_id: 97, asset: addressBytes() }),
   ];
   const lists = (rows = all()) => {
-    const found = new SettlementLists(new MemorySettlementReader(rows));
+    const found = new SettlementLists({ lists: new MemorySettlementReader(rows) });
     return {
       page: async (query: object, payees: ReadonlySet<Address>) =>
         found.page(await readQuery(SettlementQueryDto, query), payees),
@@ -201,14 +201,14 @@ describe('a list of settlements', () => {
 
   it('is trouble while the archive is away, and a fault of ours stays one', async () => {
     const failing = (error: Error) =>
-      new SettlementLists({ page: () => Promise.reject(error) }).page({}, MINE);
+      new SettlementLists({ lists: { page: () => Promise.reject(error) } }).page({}, MINE);
     const away = new ArchiveError('database_unreachable', 'ECONNREFUSED');
     expect((await problemOf(failing(away))).slice(0, 2)).toEqual([503, 'history_unavailable']);
     await expect(failing(new TypeError('broken'))).rejects.toThrow(TypeError);
   });
 
   it('is not there without a history', async () => {
-    const [status, code] = await problemOf(NO_LISTS.page({}, MINE));
+    const [status, code] = await problemOf(new SettlementLists({}).page({}, MINE));
     expect([status, code]).toEqual([501, 'history_off']);
   });
 });

@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import {
   type ListQuery,
@@ -9,19 +10,25 @@ import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { decodeCursor, encodeCursor } from './cursor.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';
 import { filterOf } from './settlement-filter.js';
-import type { SettlementReader } from './settlement-reader.js';
+import { ARCHIVE_READERS, type SettlementReader } from './settlement-reader.js';
 
 /** {@link SettlementListing} of the archive. */
+@Injectable()
 export class SettlementLists implements SettlementListing {
-  constructor(private readonly reader: Pick<SettlementReader, 'page'>) {}
+  constructor(
+    @Inject(ARCHIVE_READERS)
+    private readonly readers: { readonly lists?: Pick<SettlementReader, 'page'> },
+  ) {}
 
   async page(query: ListQuery, payees: ReadonlySet<Address>): Promise<SettlementPage> {
+    const { lists } = this.readers;
+    if (lists === undefined) throw historyOff();
     const { limit = PAGE, cursor } = query;
     const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();
     const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
     // One more says whether there is another page.
-    const found = await fromArchive(this.reader.page(filter, after, limit + 1));
+    const found = await fromArchive(lists.page(filter, after, limit + 1));
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     return {
@@ -31,8 +38,3 @@ export class SettlementLists implements SettlementListing {
     };
   }
 }
-
-/** {@link SettlementListing} where there is no archive. */
-export const NO_LISTS: SettlementListing = {
-  page: () => Promise.reject(historyOff()),
-};

@@ -2,6 +2,16 @@ import type { Address } from 'viem';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementFilter } from './settlement-filter.js';
 
+/** The archive of sellers, on connections for each use: what reads much delays no list. Empty without a history. */
+export interface ArchiveReaders {
+  readonly lists?: SettlementReader;
+  readonly exports?: SettlementReader;
+  readonly totals?: SettlementReader;
+}
+
+/** {@link ArchiveReaders}. */
+export const ARCHIVE_READERS = Symbol('ARCHIVE_READERS');
+
 /** A place in the order of all settlements. */
 export interface Position {
   readonly claimedAt: Date;

@@ -34,10 +34,10 @@ const ROWS: SettlementRow[] = [
 
 const asked = (query: object) => readQuery(TotalsQueryDto, { from: '2026-11-01', ...query });
 const totals = async (query: object, rows = ROWS, payees: ReadonlySet<Address> = MINE) =>
-  new TotalsOfSellers(new MemorySettlementReader(rows), () => CLAIMED_AT + 2 * DAY_MS).of(
-    await asked(query),
-    payees,
-  );
+  new TotalsOfSellers(
+    { totals: new MemorySettlementReader(rows) },
+    { now: () => CLAIMED_AT + 2 * DAY_MS },
+  ).of(await asked(query), payees);
 
 describe('totals of a seller', () => {
   it('are exact, of each asset apart, with a count of each state', async () => {
@@ -99,11 +99,11 @@ describe('totals of a seller', () => {
     expect(await codeOf(totals({}, many))).toEqual([400, 'too_many_groups']);
     expect((await totals({}, many.slice(1))).totals).toHaveLength(10_000);
     const away = new TotalsOfSellers(
-      { totals: () => Promise.reject(new ArchiveError('database_failed', '57014')) },
-      () => CLAIMED_AT,
+      { totals: { totals: () => Promise.reject(new ArchiveError('database_failed', '57014')) } },
+      { now: () => CLAIMED_AT },
     );
     expect(await codeOf(away.of(await asked({}), MINE))).toEqual([503, 'history_unavailable']);
-    const off = new TotalsOfSellers(undefined, () => CLAIMED_AT);
+    const off = new TotalsOfSellers({}, { now: () => CLAIMED_AT });
     expect(await codeOf(off.of(await asked({}), MINE))).toEqual([501, 'history_off']);
   });
 });

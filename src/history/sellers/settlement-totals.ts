@@ -1,11 +1,17 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError, invalidQuery } from '../../platform/http/coded-error.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { TotalsQueryDto } from './dto/settlement-filter.dto.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';
 import { filterOf } from './settlement-filter.js';
-import type { Grouping, SettlementReader, TotalRow } from './settlement-reader.js';
+import {
+  ARCHIVE_READERS,
+  type Grouping,
+  type SettlementReader,
+  type TotalRow,
+} from './settlement-reader.js';
 
 /** What was settled within one group. Amounts of two assets are never added. */
 interface SettlementTotal {
@@ -59,20 +65,20 @@ export async function sumsBy(
 /** Exact sums over the settlements of a seller. */
 @Injectable()
 export class TotalsOfSellers {
-  /** @param reader - `undefined` without a history. */
   constructor(
-    private readonly reader: Pick<SettlementReader, 'totals'> | undefined,
-    private readonly now: () => number,
+    @Inject(ARCHIVE_READERS)
+    private readonly readers: { readonly totals?: Pick<SettlementReader, 'totals'> },
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   /** @throws CodedError */
   async of(query: TotalsQueryDto, payees: ReadonlySet<Address>): Promise<SettlementTotals> {
-    if (this.reader === undefined) throw historyOff();
+    const { totals } = this.readers;
+    if (totals === undefined) throw historyOff();
     const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();
-    checkRange(filter.from, filter.to ?? this.now());
-    const { reader } = this;
-    return sumsBy(query.groupBy, (grouping, most) => reader.totals(filter, grouping, most));
+    checkRange(filter.from, filter.to ?? this.clock.now());
+    return sumsBy(query.groupBy, (grouping, most) => totals.totals(filter, grouping, most));
   }
 }
 

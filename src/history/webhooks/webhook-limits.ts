@@ -1,4 +1,11 @@
-import type { Rate, RateLimiter, RateVerdict } from '../../platform/rate-limit/rate-limiter.js';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type Rate,
+  RateLimiter,
+  type RateVerdict,
+} from '../../platform/rate-limit/rate-limiter.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
+import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 
 /**
  * - `send`: an event of its own is kept and posted: a test, or a challenge for a new or another URL.
@@ -18,12 +25,21 @@ const OF_ENDPOINT: Readonly<Record<CountedRequest, Rate>> = {
   replay: { requests: 10, seconds: MINUTE_SECONDS, burst: 10 },
 };
 
+/** Counts the requests of webhooks. */
+@Injectable()
+export class WebhookLimiter extends RateLimiter {
+  constructor(@Inject(LEDGER_REDIS) redis: SharedRedis) {
+    super(redis, 'webhooks');
+  }
+}
+
 /**
  * Counts what makes this service post to a URL of somebody's choice: of each endpoint, and of all endpoints of an API
  * key, also of those that it deletes and makes again.
  */
+@Injectable()
 export class WebhookLimits {
-  constructor(private readonly limiter: Pick<RateLimiter, 'take'>) {}
+  constructor(@Inject(WebhookLimiter) private readonly limiter: Pick<RateLimiter, 'take'>) {}
 
   /**
    * @param endpointId - `undefined` for one that is about to be made.

@@ -2,9 +2,6 @@ import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import { logged } from '../../platform/observability/logged.js';
-import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
-import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
-import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { HistoryDatabase } from '../postgres/database.module.js';
 import { Deliverer } from './deliverer.js';
 import { DELIVERY_STORE } from './delivery-store.js';
@@ -16,20 +13,13 @@ import { PostgresWebhooks } from './postgres-webhooks.js';
 import { WebhookSecrets } from './signature.js';
 import { WebhookFetch } from './webhook-fetch.js';
 import { WebhookHealth } from './webhook-health.js';
-import { WebhookLimits } from './webhook-limits.js';
+import { WebhookLimiter, WebhookLimits } from './webhook-limits.js';
 import { LaneWatchLog, webhookLog } from './webhook-log.js';
 import { LOGGED_WEBHOOKS, WebhookObserver } from './webhook-observer.js';
 import { WEBHOOKS_QUEUE, WebhooksProcessor } from './webhooks.processor.js';
 import { WebhooksV2Controller } from './webhooks.v2.controller.js';
 
-const OF_API = [
-  PostgresWebhooks,
-  {
-    provide: WebhookLimits,
-    inject: [LEDGER_REDIS],
-    useFactory: (redis: SharedRedis) => new WebhookLimits(new RateLimiter(redis, 'webhooks')),
-  },
-];
+const OF_API = [PostgresWebhooks, WebhookLimiter, WebhookLimits];
 
 const OF_HISTORY = [
   WebhookFetch,

@@ -13,7 +13,7 @@ import {
   type RateVerdict,
 } from '../../platform/rate-limit/rate-limiter.js';
 import { HUB_REDIS } from '../../platform/redis/redis.module.js';
-import { redisRoom } from '../../platform/redis/redis-room.js';
+import { RedisRoom } from '../../platform/redis/redis-room.js';
 import type { Caller } from '../auth/caller.js';
 import { HubListing } from '../index/hub-listing.js';
 import { type NewObject, StorageProvider } from '../storage/storage-provider.js';
@@ -54,7 +54,7 @@ export class HubLimits {
       ratePerSecond === undefined
         ? undefined
         : { requests: ratePerSecond, seconds: 1, burst: ratePerSecond * BURST_SECONDS };
-    this.#index = redisRoom(redis);
+    this.#index = new RedisRoom(redis);
     this.#disk = new Headroom(async () => {
       const free = minFreeBytes === undefined ? undefined : await storage.freeBytes();
       return free === undefined ? undefined : free - (minFreeBytes ?? 0);

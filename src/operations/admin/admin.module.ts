@@ -2,10 +2,6 @@ import { Module } from '@nestjs/common';
 import { ModerationModule } from '../../discovery/operators/moderation.module.js';
 import { StatusService } from '../../facilitator/status/status.service.js';
 import { OperatorHistoryModule } from '../../history/operators/operator-history.module.js';
-import { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import type { LabelStore } from '../../settlement/ledger/label-store.js';
-import { LABEL_STORE, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { ApiKeysModule } from '../access/api-keys.module.js';
 import { SettlingHealthModule } from '../health/settling-health.module.js';
 import { AdminController } from './admin.controller.js';
@@ -24,15 +20,6 @@ import { SettlementLives } from './settlement-life.js';
     AdminCatalogueController,
     AdminController,
   ],
-  providers: [
-    AdminService,
-    SettlementLives,
-    {
-      provide: StatusService,
-      inject: [SETTLEMENT_QUERIES, ChainRegistry, LABEL_STORE],
-      useFactory: (settlements: SettlementQueries, chains: ChainRegistry, labels: LabelStore) =>
-        new StatusService(settlements, chains, labels),
-    },
-  ],
+  providers: [AdminService, SettlementLives, StatusService],
 })
 export class AdminModule {}

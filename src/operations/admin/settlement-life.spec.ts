@@ -39,7 +39,7 @@ function lives(trouble?: Error): SettlementLives {
     {
       attemptsOf: (chainId, id) => Promise.resolve(chainId === 56 && id === 'a' ? [ATTEMPT] : []),
     },
-    new SettlementPasts(undefined, () => 0),
+    new SettlementPasts(undefined, { now: () => 0 }),
   );
 }
 

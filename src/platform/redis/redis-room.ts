@@ -8,8 +8,10 @@ const SHARE_MAX = 0.8;
 const MEASURE_KEPT_MS = 1000;
 
 /** Bytes of a Redis that may still be used for what has to give way to others. */
-export function redisRoom(redis: SharedRedis): Headroom {
-  return new Headroom(() => roomIn(redis), MEASURE_KEPT_MS);
+export class RedisRoom extends Headroom {
+  constructor(redis: SharedRedis) {
+    super(() => roomIn(redis), MEASURE_KEPT_MS);
+  }
 }
 
 /** `undefined` where Redis does not say, or has no limit. */

@@ -2,7 +2,6 @@ import { Global, Module } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { AuditTrail } from './audit-trail.js';
-import type { DeclarationNotes } from './declaration-notes.js';
 import { LedgerEpochs } from './epoch.js';
 import { LedgerScripts } from './ledger-scripts.js';
 import { LaneStatuses } from './queries/lane-statuses.js';
@@ -23,7 +22,7 @@ import { RedisSettlementStore } from './redis-settlement-store.js';
 // What the ports of this room are injected by; each is named like its interface.
 export const SETTLEMENT_STORE = Symbol('SETTLEMENT_STORE');
 export const LABEL_STORE = Symbol('LABEL_STORE');
-/** {@link DeclarationNotes}. */
+/** What sellers declare beside payments, for the catalogue. */
 export const DECLARATION_NOTES = Symbol('DECLARATION_NOTES');
 export const LANE_LEASES = Symbol('LANE_LEASES');
 export const LANE_QUEUE = Symbol('LANE_QUEUE');
@@ -50,12 +49,7 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     LedgerScripts,
     { provide: SETTLEMENT_STORE, useClass: RedisSettlementStore },
     { provide: LABEL_STORE, useClass: RedisLabelStore },
-    {
-      provide: DECLARATION_NOTES,
-      inject: [LedgerConnections],
-      useFactory: (ledger: LedgerConnections): DeclarationNotes =>
-        new RedisDeclarationNotes(ledger),
-    },
+    { provide: DECLARATION_NOTES, useClass: RedisDeclarationNotes },
     { provide: LANE_LEASES, useClass: RedisLaneLeases },
     { provide: LANE_QUEUE, useClass: RedisLaneQueue },
     { provide: LANE_ATTEMPTS, useClass: RedisLaneAttempts },

@@ -1,5 +1,6 @@
+import { Injectable, Optional } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import type { LedgerConnections } from '../../platform/redis/ledger-connections.js';
+import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { redisCall, runKeyedScript } from '../../platform/redis/redis-scripts.js';
 import {
   type DeclarationNotes,
@@ -16,9 +17,11 @@ const NOTE = loadScript('note_declaration');
 const FORGET = loadScript('forget_declarations');
 
 /** {@link DeclarationNotes} in Redis. */
+@Injectable()
 export class RedisDeclarationNotes implements DeclarationNotes {
   constructor(
     private readonly ledger: LedgerConnections,
+    @Optional()
     private readonly most = { claims: NOTED_CLAIMS_MAX, characters: NOTED_CHARACTERS_MAX },
   ) {}
 

@@ -2,12 +2,22 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { siteGroup } from '../../platform/rate-limit/address-group.js';
 import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
+import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
+import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
 const HOUR_SECONDS = 3600;
 /** All networks together have as many as so many of them. */
 const NETWORKS = 10;
+
+/** Counts the requests of the wallet. */
+@Injectable()
+export class WalletLimiter extends RateLimiter {
+  constructor(@Inject(WALLET_REDIS) redis: SharedRedis) {
+    super(redis, 'wallet');
+  }
+}
 
 /**
  * How many owners may be new. A wallet costs a tenth of a second, a key file and lines of the journal for good, and
@@ -16,7 +26,7 @@ const NETWORKS = 10;
 @Injectable()
 export class NewWallets {
   constructor(
-    @Inject(RateLimiter) private readonly limiter: Pick<RateLimiter, 'take'>,
+    @Inject(WalletLimiter) private readonly limiter: Pick<RateLimiter, 'take'>,
     @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'requestsPerMinute'>,
   ) {}
 

@@ -10,8 +10,8 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
-import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
+import { WalletLimiter } from '../accounts/new-wallets.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Bearers } from '../oauth/access-tokens.js';
 import { challengeOf, scopesOffered } from '../oauth/oauth-names.js';
@@ -43,7 +43,7 @@ export class WalletAuthGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly bearers: Bearers,
-    private readonly limiter: RateLimiter,
+    private readonly limiter: WalletLimiter,
     private readonly directory: WalletDirectory,
     @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
   ) {}
