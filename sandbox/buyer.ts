@@ -1,5 +1,9 @@
 import { x402Client } from '@x402/core/client';
 import { toClientEvmSigner } from '@x402/evm';
+import {
+  BatchSettlementEvmScheme,
+  type BatchSettlementEvmSchemeOptions,
+} from '@x402/evm/batch-settlement/client';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { UptoEvmScheme } from '@x402/evm/upto/client';
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
@@ -9,7 +13,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 /** What the seller's facilitator said. */
 export type Receipt = Pick<
   ReturnType<typeof decodePaymentResponseHeader>,
-  'transaction' | 'amount' | 'success'
+  'transaction' | 'amount' | 'success' | 'extra'
 >;
 
 /** What a purchase came to. */
@@ -23,6 +27,12 @@ export interface Purchase {
 export interface Buyer {
   /** Pays for a resource with the stock client, as any agent would. */
   buy(url: string): Promise<Purchase>;
+  /**
+   * Asks the seller of a channel for what the channel still holds, or for a part of it.
+   *
+   * @param amount - Atomic units, as decimal digits.
+   */
+  refund(url: string, amount?: string): Promise<Receipt>;
   /** The payment header of the last purchase, for sending it again. */
   readonly lastPayment: string | undefined;
 }
@@ -35,13 +45,23 @@ export function stockBuyer(key: Hex, rpcUrl: string): Buyer {
 /** Who signs: a key, or a smart wallet. */
 type BuyerAccount = Parameters<typeof toClientEvmSigner>[0];
 
-/** The same for any account. BNB Chain needs `spendControls`: it has no default asset. */
-export function stockBuyerAs(account: BuyerAccount, rpcUrl: string): Buyer {
+/**
+ * The same for any account. BNB Chain needs `spendControls`: it has no default asset.
+ *
+ * @param channelOptions - of channels: where they are kept, their salt, how much is paid in.
+ */
+export function stockBuyerAs(
+  account: BuyerAccount,
+  rpcUrl: string,
+  channelOptions: Omit<BatchSettlementEvmSchemeOptions, 'rpcUrl'> = {},
+): Buyer {
   const publicClient = createPublicClient({ transport: http(rpcUrl) });
   const signer = toClientEvmSigner(account, publicClient);
+  const channels = new BatchSettlementEvmScheme(signer, { ...channelOptions, rpcUrl });
   const client = new x402Client()
     .register('eip155:*', new ExactEvmScheme(signer, { rpcUrl }))
     .register('eip155:*', new UptoEvmScheme(signer, { rpcUrl }))
+    .register('eip155:*', channels)
     .setSpendControls({ allowedAssets: true });
   let lastPayment: string | undefined;
   const payingFetch = wrapFetchWithPayment((input, init) => {
@@ -53,6 +73,7 @@ export function stockBuyerAs(account: BuyerAccount, rpcUrl: string): Buyer {
     get lastPayment() {
       return lastPayment;
     },
+    refund: (url, amount) => channels.refund(url, amount === undefined ? {} : { amount }),
     buy: async (url) => {
       const response = await payingFetch(url);
       const header = response.headers.get('payment-response');

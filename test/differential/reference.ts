@@ -1,6 +1,8 @@
 import { x402Facilitator } from '@x402/core/facilitator';
-import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
+import type { FacilitatorClient } from '@x402/core/server';
+import type { PaymentPayload, PaymentRequirements, SupportedResponse } from '@x402/core/types';
 import { toFacilitatorEvmSigner } from '@x402/evm';
+import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/facilitator';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/facilitator';
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator';
@@ -57,10 +59,24 @@ export class Reference {
     this.#facilitator = new x402Facilitator()
       .register(`eip155:${chainId}`, new ExactEvmScheme(signer, { eip6492AllowedFactories }))
       .register(`eip155:${chainId}`, new UptoEvmScheme(signer))
+      .register(
+        `eip155:${chainId}`,
+        new BatchSettlementEvmScheme(signer, undefined, { eip6492AllowedFactories }),
+      )
       .registerV1(
         v1Network as `${string}:${string}`,
         new ExactEvmSchemeV1(signer, { eip6492AllowedFactories }),
       );
+  }
+
+  /** As a stock seller asks it, without HTTP between. */
+  get client(): FacilitatorClient {
+    const facilitator = this.#facilitator;
+    return {
+      verify: (payload, requirements) => facilitator.verify(payload, requirements),
+      settle: (payload, requirements) => facilitator.settle(payload, requirements),
+      getSupported: () => Promise.resolve(facilitator.getSupported() as SupportedResponse),
+    };
   }
 
   async settle({ paymentPayload, paymentRequirements }: Body): Promise<Settled> {

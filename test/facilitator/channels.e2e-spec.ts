@@ -1,0 +1,300 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
+import type { FacilitatorClient } from '@x402/core/server';
+import { InMemoryClientChannelStorage } from '@x402/evm/batch-settlement/client';
+import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage';
+import type { Address, Hex } from 'viem';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { sandboxAccount } from '../../sandbox/accounts.js';
+import { type Buyer, type Purchase, stockBuyerAs } from '../../sandbox/buyer.js';
+import { type ChannelSeller, channelSeller } from '../../sandbox/channel-seller.js';
+import { BATCH_SETTLEMENT, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { freePort } from '../../sandbox/processes.js';
+import { listen } from '../../sandbox/seller.js';
+import { Reference } from '../differential/reference.js';
+import { Channels, ESCROW_ABI } from '../support/channels.js';
+import { deep, it } from '../support/part.js';
+import { newAccount, newNonce } from '../support/payments.js';
+import { World } from '../support/world.js';
+
+const PRICE = 1000n;
+const FUNDS = 10n ** 9n;
+
+/** Who settles for the seller. */
+type Facilitator = (world: World) => Promise<FacilitatorClient>;
+
+const FACILITATORS: readonly (readonly [string, Facilitator])[] = [
+  [
+    'the reference facilitator',
+    ({ anvil, chainId }) =>
+      Promise.resolve(new Reference(anvil.url, chainId, 'local', sandboxAccount(0).key).client),
+  ],
+];
+
+/** The stock client, the stock server and its manager, unmodified. */
+describe.each(FACILITATORS)('channels of the stock client and server, by %s', (_, start) => {
+  let world: World;
+  let facilitator: FacilitatorClient;
+  let channels: Channels;
+  let folder: string;
+  let payTo: Address;
+  let authorizer: PrivateKeyAccount;
+  let seller: ChannelSeller;
+  let server: Server;
+  let url: string;
+
+  beforeAll(async () => {
+    world = await World.start();
+    facilitator = await start(world);
+    channels = new Channels(world.chainId);
+  });
+  afterAll(() => world.stop());
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'x402-channels-'));
+    payTo = newAccount().address;
+    authorizer = newAccount();
+  });
+  afterEach(() => {
+    closeSeller();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** A seller that keeps its vouchers in a folder, as one does that is started again. */
+  async function openSeller(
+    more: { isPermit2?: boolean; onchainStateTtlMs?: number; minDeposit?: bigint } = {},
+  ) {
+    const { isPermit2 = false, minDeposit, ...options } = more;
+    seller = channelSeller({
+      facilitator,
+      network: `eip155:${world.chainId}`,
+      payTo,
+      authorizer,
+      token: isPermit2 ? world.coin : world.usd,
+      extra: {
+        ...(isPermit2
+          ? { assetTransferMethod: 'permit2' }
+          : { name: USD_NAME, version: USD_VERSION }),
+        ...(minDeposit !== undefined && { minDeposit: minDeposit.toString() }),
+      },
+      price: PRICE,
+      storage: new FileChannelStorage({ directory: folder }),
+      ...options,
+    });
+    const port = await freePort();
+    server = await listen(seller.app, port);
+    url = `http://127.0.0.1:${port}/call`;
+  }
+  function closeSeller(): void {
+    server.close();
+    server.closeAllConnections();
+  }
+
+  interface ChannelBuyer extends Buyer {
+    readonly account: PrivateKeyAccount;
+    /** Of the channel with the seller of this moment. */
+    readonly channel: () => Promise<{ id: Hex; balance: bigint; totalClaimed: bigint }>;
+  }
+
+  async function aBuyer({ isPermit2 = false } = {}): Promise<ChannelBuyer> {
+    const account = isPermit2
+      ? await world.payer({ balance: FUNDS, approves: true })
+      : privateKeyToAccount(generatePrivateKey());
+    if (!isPermit2) await world.fund(account.address, FUNDS);
+    const salt = newNonce();
+    const storage = new InMemoryClientChannelStorage();
+    const buyer = stockBuyerAs(account, world.anvil.url, { salt, storage });
+    const channel = async () => {
+      const id = channels.idOf({
+        payer: account.address,
+        payerAuthorizer: account.address,
+        receiver: payTo,
+        receiverAuthorizer: authorizer.address,
+        token: isPermit2 ? world.coin : world.usd,
+        withdrawDelay: 900,
+        salt,
+      });
+      const [balance, totalClaimed] = await world.client.readContract({
+        address: BATCH_SETTLEMENT,
+        abi: ESCROW_ABI,
+        functionName: 'channels',
+        args: [id],
+      });
+      return { id, balance, totalClaimed };
+    };
+    return { ...buyer, account, channel };
+  }
+
+  /** Calls that are paid one after another. */
+  async function calls(buyer: Buyer, count: number, query = ''): Promise<Purchase> {
+    let last: Purchase | undefined;
+    for (let index = 0; index < count; index += 1) {
+      last = await buyer.buy(`${url}${query}`);
+      expect(last).toMatchObject({ status: 200, receipt: { success: true } });
+    }
+    if (last === undefined) throw new Error('no call was made');
+    return last;
+  }
+  /** Buyers that have opened a channel each. One after another: two deposits at once collide at the reference. */
+  async function openBuyers(count: number): Promise<ChannelBuyer[]> {
+    const buyers: ChannelBuyer[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const buyer = await aBuyer();
+      await calls(buyer, 1);
+      buyers.push(buyer);
+    }
+    return buyers;
+  }
+  const received = (token = world.usd): Promise<bigint> => world.balance(token, payTo);
+  const transactions = async (): Promise<number> => {
+    // Each transaction is a block here.
+    return Number(await world.client.getBlockNumber({ cacheTime: 0 }));
+  };
+
+  it.each([
+    ['EIP-3009', false],
+    ['Permit2', true],
+  ])('opens by %s, takes vouchers, tops up, claims and settles', async (_method, isPermit2) => {
+    await openSeller({ isPermit2 });
+    const buyer = await aBuyer({ isPermit2 });
+    const token = isPermit2 ? world.coin : world.usd;
+
+    const opened = await calls(buyer, 1);
+    expect(opened.receipt?.transaction).toMatch(/^0x/);
+    expect(opened.receipt?.amount).toBe((PRICE * 10n).toString());
+    expect(await buyer.channel()).toMatchObject({ balance: PRICE * 10n, totalClaimed: 0n });
+
+    // Nine calls more are covered by the deposit, and none is a transaction.
+    const before = await transactions();
+    expect((await calls(buyer, 9)).receipt?.transaction).toBe('');
+    expect(await transactions()).toBe(before);
+
+    // The next needs more than there is.
+    expect((await calls(buyer, 1)).receipt?.transaction).toMatch(/^0x/);
+    expect(await buyer.channel()).toMatchObject({ balance: PRICE * 20n });
+
+    const { claims, settle } = await seller.manager.claimAndSettle();
+    expect(claims).toMatchObject([{ vouchers: 1 }]);
+    expect(settle?.transaction).toMatch(/^0x/);
+    expect(await buyer.channel()).toMatchObject({ totalClaimed: PRICE * 11n });
+    expect(await received(token)).toBe(PRICE * 11n);
+    expect(await world.balance(token, buyer.account.address)).toBe(FUNDS - PRICE * 20n);
+    // Nothing is left to claim.
+    expect(await seller.manager.claimAndSettle()).toEqual({ claims: [], settle: undefined });
+  });
+
+  it('claims less than was signed where a call took less', async () => {
+    await openSeller();
+    const buyer = await aBuyer();
+    await calls(buyer, 3, '?charge=400');
+    await seller.manager.claimAndSettle();
+    expect(await received()).toBe(1200n);
+  });
+
+  it('claims for many channels in one transaction', async () => {
+    await openSeller();
+    const buyers = await openBuyers(3);
+    await Promise.all(buyers.map((buyer) => calls(buyer, 3)));
+    const [claim] = await seller.manager.claim();
+    expect(claim?.vouchers).toBe(3);
+    await seller.manager.settle();
+    expect(await received()).toBe(PRICE * 12n);
+  });
+
+  it('gives back to the buyer what it asks for, in parts, and claims the rest meanwhile', async () => {
+    await openSeller();
+    const buyer = await aBuyer();
+    await calls(buyer, 3);
+    const part = await buyer.refund(url, PRICE.toString());
+    expect(part).toMatchObject({ success: true, amount: PRICE.toString() });
+    // What the buyer has spent was claimed in the same transaction.
+    expect(await buyer.channel()).toMatchObject({ balance: PRICE * 9n, totalClaimed: PRICE * 3n });
+    await calls(buyer, 1);
+    const rest = await buyer.refund(url);
+    expect(rest).toMatchObject({ success: true, amount: (PRICE * 5n).toString() });
+    expect(await buyer.channel()).toMatchObject({ balance: PRICE * 4n, totalClaimed: PRICE * 4n });
+    expect(await world.balance(world.usd, buyer.account.address)).toBe(FUNDS - PRICE * 4n);
+    await seller.manager.settle();
+    expect(await received()).toBe(PRICE * 4n);
+    // The channel is open to another deposit.
+    await calls(buyer, 2);
+    expect((await buyer.channel()).balance).toBeGreaterThan(PRICE * 4n);
+  });
+
+  it('gives idle channels their rest, and is paid for what they have spent', async () => {
+    await openSeller();
+    const buyers = await openBuyers(2);
+    await Promise.all(buyers.map((buyer) => calls(buyer, 1)));
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const refunds = await seller.manager.refundIdleChannels({ idleSecs: 1 });
+    expect(refunds).toHaveLength(2);
+    await seller.manager.settle();
+    expect(await received()).toBe(PRICE * 4n);
+    for (const { account } of buyers) {
+      expect(await world.balance(world.usd, account.address)).toBe(FUNDS - PRICE * 2n);
+    }
+    expect(await seller.manager.refundIdleChannels({ idleSecs: 1 })).toEqual([]);
+  });
+
+  it('claims after a restart what was signed before it', async () => {
+    await openSeller();
+    const buyer = await aBuyer();
+    await calls(buyer, 3);
+    closeSeller();
+    await openSeller();
+    await calls(buyer, 1);
+    await seller.manager.claimAndSettle();
+    expect(await received()).toBe(PRICE * 4n);
+  });
+
+  it('verifies each voucher where the seller keeps nothing of the chain', async () => {
+    await openSeller({ onchainStateTtlMs: 0 });
+    const buyer = await aBuyer();
+    await calls(buyer, 3);
+    await seller.manager.claimAndSettle();
+    await calls(buyer, 2);
+    await seller.manager.claimAndSettle();
+    expect(await received()).toBe(PRICE * 5n);
+  });
+
+  it('claims, settles and refunds by the timers of the manager', async () => {
+    await openSeller();
+    const buyer = await aBuyer();
+    await calls(buyer, 2);
+    const done: string[] = [];
+    seller.manager.start({
+      claimIntervalSecs: 1,
+      settleIntervalSecs: 1,
+      refundIntervalSecs: 1,
+      selectRefundChannels: (known) =>
+        known.filter(({ chargedCumulativeAmount, totalClaimed }) => {
+          return BigInt(totalClaimed) > 0n && totalClaimed === chargedCumulativeAmount;
+        }),
+      onClaim: () => done.push('claim'),
+      onSettle: () => done.push('settle'),
+      onRefund: () => done.push('refund'),
+      onError: (error) => done.push(String(error)),
+    });
+    const end = Date.now() + 20_000;
+    while (!done.includes('refund') && Date.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await seller.manager.stop();
+    expect(done.slice(0, 3)).toEqual(['claim', 'settle', 'refund']);
+    expect(await received()).toBe(PRICE * 2n);
+    expect(await buyer.channel()).toMatchObject({ balance: PRICE * 2n, totalClaimed: PRICE * 2n });
+  });
+
+  deep('claims a thousand calls in one transaction', async () => {
+    await openSeller({ minDeposit: PRICE * 250n });
+    const buyers = await openBuyers(4);
+    await Promise.all(buyers.map((buyer) => calls(buyer, 249)));
+    const before = await transactions();
+    expect(await seller.manager.claim()).toMatchObject([{ vouchers: 4 }]);
+    expect((await transactions()) - before).toBe(1);
+    await seller.manager.settle();
+    expect(await received()).toBe(PRICE * 1000n);
+  });
+});
