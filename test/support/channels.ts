@@ -154,25 +154,45 @@ export class Channels {
   }
 }
 
-/** Arguments of `deposit` with an EIP-3009 authorization. */
-export async function eip3009Deposit(
+/** What of a deposit's authorization a test may sign in its own way. */
+interface DepositTerms {
+  readonly validAfter?: bigint;
+  /** Seconds from now. */
+  readonly validFor?: number;
+  /** Of an EIP-3009 authorization. */
+  readonly salt?: Hex;
+  /** Of a Permit2 authorization. */
+  readonly nonce?: bigint;
+}
+
+export interface Erc3009Authorization {
+  readonly validAfter: string;
+  readonly validBefore: string;
+  readonly salt: Hex;
+  readonly signature: Hex;
+}
+
+export interface Permit2DepositAuthorization {
+  readonly from: Address;
+  readonly permitted: { readonly token: Address; readonly amount: string };
+  readonly spender: Address;
+  readonly nonce: string;
+  readonly deadline: string;
+  readonly witness: { readonly channelId: Hex };
+  readonly signature: Hex;
+}
+
+/** An EIP-3009 authorization of a deposit, as it is sent. */
+export async function signErc3009Deposit(
   channels: Channels,
   payer: PrivateKeyAccount,
   config: ChannelConfig,
   amount: bigint,
-  salt = newNonce(),
-): Promise<readonly [ChannelConfig, bigint, Address, Hex]> {
-  const [validAfter, validBefore] = [0n, BigInt(nowSeconds() + 86_400)];
+  { validAfter = 0n, validFor = 86_400, salt = newNonce() }: DepositTerms = {},
+): Promise<Erc3009Authorization> {
+  const validBefore = BigInt(nowSeconds() + validFor);
   const parameters = parseAbiParameters('bytes32, uint256');
   const nonce = keccak256(encodeAbiParameters(parameters, [channels.idOf(config), BigInt(salt)]));
-  const message = {
-    from: config.payer,
-    to: ERC3009_COLLECTOR,
-    value: amount,
-    validAfter,
-    validBefore,
-    nonce,
-  };
   const signature = await payer.signTypedData({
     domain: {
       name: USD_NAME,
@@ -182,13 +202,71 @@ export async function eip3009Deposit(
     },
     types: RECEIVE_TYPES,
     primaryType: 'ReceiveWithAuthorization',
-    message,
+    message: {
+      from: config.payer,
+      to: ERC3009_COLLECTOR,
+      value: amount,
+      validAfter,
+      validBefore,
+      nonce,
+    },
   });
-  const data = encodeAbiParameters(parseAbiParameters('uint256, uint256, uint256, bytes'), [
-    validAfter,
-    validBefore,
-    BigInt(salt),
+  return {
+    validAfter: validAfter.toString(),
+    validBefore: validBefore.toString(),
+    salt,
     signature,
+  };
+}
+
+/** A Permit2 authorization of a deposit, as it is sent. */
+export async function signPermit2Deposit(
+  channels: Channels,
+  payer: PrivateKeyAccount,
+  config: ChannelConfig,
+  amount: bigint,
+  { nonce = BigInt(newNonce()), validFor = 86_400 }: DepositTerms = {},
+): Promise<Permit2DepositAuthorization> {
+  const deadline = BigInt(nowSeconds() + validFor);
+  const witness = { channelId: channels.idOf(config) };
+  const signature = await payer.signTypedData({
+    domain: { name: 'Permit2', chainId: channels.chainId, verifyingContract: PERMIT2 },
+    types: DEPOSIT_TYPES,
+    primaryType: 'PermitWitnessTransferFrom',
+    message: {
+      permitted: { token: config.token, amount },
+      spender: PERMIT2_COLLECTOR,
+      nonce,
+      deadline,
+      witness,
+    },
+  });
+  return {
+    from: config.payer,
+    permitted: { token: config.token, amount: amount.toString() },
+    spender: PERMIT2_COLLECTOR,
+    nonce: nonce.toString(),
+    deadline: deadline.toString(),
+    witness,
+    signature,
+  };
+}
+
+type DepositArguments = readonly [ChannelConfig, bigint, Address, Hex];
+
+/** Arguments of `deposit` with an EIP-3009 authorization. */
+export async function eip3009Deposit(
+  channels: Channels,
+  payer: PrivateKeyAccount,
+  config: ChannelConfig,
+  amount: bigint,
+): Promise<DepositArguments> {
+  const signed = await signErc3009Deposit(channels, payer, config, amount);
+  const data = encodeAbiParameters(parseAbiParameters('uint256, uint256, uint256, bytes'), [
+    BigInt(signed.validAfter),
+    BigInt(signed.validBefore),
+    BigInt(signed.salt),
+    signed.signature,
   ]);
   return [config, amount, ERC3009_COLLECTOR, data];
 }
@@ -200,24 +278,12 @@ export async function permit2Deposit(
   config: ChannelConfig,
   amount: bigint,
   permit: Hex = '0x',
-): Promise<readonly [ChannelConfig, bigint, Address, Hex]> {
-  const [nonce, deadline] = [BigInt(newNonce()), BigInt(nowSeconds() + 86_400)];
-  const signature = await payer.signTypedData({
-    domain: { name: 'Permit2', chainId: channels.chainId, verifyingContract: PERMIT2 },
-    types: DEPOSIT_TYPES,
-    primaryType: 'PermitWitnessTransferFrom',
-    message: {
-      permitted: { token: config.token, amount },
-      spender: PERMIT2_COLLECTOR,
-      nonce,
-      deadline,
-      witness: { channelId: channels.idOf(config) },
-    },
-  });
+): Promise<DepositArguments> {
+  const signed = await signPermit2Deposit(channels, payer, config, amount);
   const data = encodeAbiParameters(parseAbiParameters('uint256, uint256, bytes, bytes'), [
-    nonce,
-    deadline,
-    signature,
+    BigInt(signed.nonce),
+    BigInt(signed.deadline),
+    signed.signature,
     permit,
   ]);
   return [config, amount, PERMIT2_COLLECTOR, data];
