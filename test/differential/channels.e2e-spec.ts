@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sandboxAccount } from '../../sandbox/accounts.js';
+import type { Body, Json } from '../support/payments.js';
+import { World } from '../support/world.js';
+import {
+  channelCases,
+  channelSettles,
+  type ChannelStage,
+  setChannelStage,
+} from './channel-cases.js';
+import { Reference } from './reference.js';
+
+/** Reasons of the reference, without their prefix; the others follow a transaction that fails. */
+const EXPECTED_REASONS = [
+  'authorizer_not_configured',
+  'channel_id_mismatch',
+  'channel_not_found',
+  'claim_simulation_failed',
+  'cumulative_below_claimed',
+  'cumulative_exceeds_balance',
+  'deposit_simulation_failed',
+  'eip2612_amount_mismatch',
+  'erc3009_authorization_required',
+  'insufficient_balance',
+  'missing_eip712_domain',
+  'network_mismatch',
+  'nothing_to_settle',
+  'payload_authorization_valid_after',
+  'payload_authorization_valid_before',
+  'payload_type',
+  'permit2_allowance_required',
+  'permit2_amount_mismatch',
+  'permit2_deadline_expired',
+  'permit2_invalid_signature',
+  'permit2_invalid_spender',
+  'receive_authorization_signature',
+  'receiver_authorizer_mismatch',
+  'receiver_mismatch',
+  'refund_no_balance',
+  'refund_simulation_failed',
+  'rpc_read_failed',
+  'scheme',
+  'token_mismatch',
+  'voucher_signature',
+  'withdraw_delay_mismatch',
+  'withdraw_delay_out_of_range',
+];
+
+const REFERENCE_SIGNER = sandboxAccount(3);
+
+/** With the sandbox's own contracts on the chain. */
+describe('messages about channels at the reference facilitator', () => {
+  let world: World;
+  let reference: Reference['client'];
+  let stage: ChannelStage;
+
+  beforeAll(async () => {
+    world = await World.start();
+    reference = new Reference(world.anvil.url, world.chainId, 'local', REFERENCE_SIGNER.key).client;
+    stage = await setChannelStage(world);
+  });
+  afterAll(() => world.stop());
+
+  async function answerTo(
+    act: 'verify' | 'settle',
+    { paymentPayload, paymentRequirements }: Body,
+  ): Promise<string> {
+    try {
+      return said(await reference[act](paymentPayload as never, paymentRequirements as never));
+    } catch {
+      return 'throws';
+    }
+  }
+
+  it('are answered with every reason that it gives', async () => {
+    const answers: string[] = [];
+    for (const { body } of await channelCases(stage)) answers.push(await answerTo('verify', body));
+    for (const { body } of await channelSettles(stage)) {
+      answers.push(await answerTo('settle', body));
+    }
+    const missing = EXPECTED_REASONS.filter(
+      (reason) =>
+        !answers.some((answer) => answer.includes(` invalid_batch_settlement_evm_${reason}`)),
+    );
+    expect(missing).toEqual([]);
+    // And with successes of each kind, with the state of the channel.
+    const state = 'balance "0" totalClaimed "0" withdrawRequestedAt 0 refundNonce "0", a payer';
+    expect(answers).toContain(`valid ${state}`);
+    expect(answers).toContain(
+      'success 1000 balance "1000" totalClaimed "0" withdrawRequestedAt 0 refundNonce "0", a payer, a transaction',
+    );
+    expect(answers).toContain(
+      'success 700 balance "300" totalClaimed "300" withdrawRequestedAt 0 refundNonce "1", a payer, a transaction',
+    );
+    expect(answers).toContain('success, a transaction');
+    expect(answers.length).toBeGreaterThanOrEqual(200);
+  });
+});
+
+/** An answer without what has to differ: transactions, channels and payers of each side. */
+function said(answer: object): string {
+  const { isValid, success, invalidReason, errorReason, ...more } = answer as Json;
+  const { payer, amount, transaction, extra } = more;
+  const verdict = { true: 'valid', false: 'invalid' }[String(isValid)];
+  const { channelState, ...state } = { ...(extra as object) } as Json;
+  const told = Object.entries({ ...state, ...(channelState as object) })
+    .filter(([name]) => name !== 'channelId')
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  return [
+    verdict ?? (success === true ? 'success' : 'failure'),
+    invalidReason ?? errorReason,
+    amount,
+    ...told,
+    typeof payer === 'string' && ', a payer',
+    typeof transaction === 'string' && transaction !== '' && ', a transaction',
+  ]
+    .filter((part) => typeof part === 'string')
+    .join(' ')
+    .replaceAll(' ,', ',');
+}
