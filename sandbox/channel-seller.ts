@@ -33,7 +33,7 @@ export interface ChannelSeller {
   readonly scheme: BatchSettlementEvmScheme;
 }
 
-/** A seller of cheap calls as one would write it, with the stock server and nothing of ours. */
+/** A seller of cheap calls as one would write it, with the stock server alone. */
 export function channelSeller(options: ChannelSellerOptions): ChannelSeller {
   const { facilitator, network, payTo, token, extra, price } = options;
   const scheme = new BatchSettlementEvmScheme(payTo, {

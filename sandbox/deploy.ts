@@ -124,7 +124,7 @@ export async function sendNow(
   return receipt;
 }
 
-/** A contract of ours where the canonical one is elsewhere. */
+/** Puts a contract of the sandbox at the address of the canonical one. */
 async function deployAt(
   client: SandboxClient,
   artifact: Artifact,
