@@ -116,7 +116,8 @@ export class PastAnswers {
         ? answers.failure('network_unavailable')
         : answers.pending(transaction);
     }
-    if (view === undefined || !request.connection.isWritable) return undefined;
+    if (view === undefined) return undefined;
+    // Where it cannot be written any more, it is taken back.
     const { authorizationId } = identity;
     const takeBack = this.told.sold({ ref, authorizationId, requester, isHandedOut: false });
     return answers.of(ref.id).success(view, takeBack);

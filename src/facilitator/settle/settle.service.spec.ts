@@ -647,6 +647,27 @@ describe('SettleService', () => {
     });
   });
 
+  it('the ledger lost a claim whose payment was made, and its client hangs up: the sale is given back', async () => {
+    const payment = aPayment();
+    const connection = { isWritable: true, closed: new Promise<void>(() => undefined) };
+    const settling = settle(payment, { connection });
+    await pass(0);
+    store.forgetAll();
+    store.goBack(RESTATE_MS);
+    refusal = 'invalid_exact_evm_nonce_already_used';
+    usedBy = { transaction: TX };
+    const adopt = store.adopt.bind(store);
+    store.adopt = (...args) => adopt(...args).finally(() => (connection.isWritable = false));
+    await pass(1100);
+    // Where it cannot be written, it is taken back.
+    await (await settling)?.takeBack?.();
+    // A ledger that lost everything knows no early requesters.
+    await pass(60_000);
+    const again = settle(payment);
+    await pass(0);
+    expect((await again)?.body).toMatchObject({ success: true, transaction: TX });
+  });
+
   describe('a payment of which less than what was signed may be settled', () => {
     it('is answered with what was settled', async () => {
       const payment = await anUpto('400');
