@@ -5,8 +5,8 @@
 -- KEYS[1] epoch, KEYS[2] record, KEYS[3] index of the authorization, KEYS[4] lost sale of the authorization
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] seconds it is kept,
 -- ARGV[5] ms after a ledger went back in which nothing is adopted in any case, ARGV[6..] fields: name, value, ...
--- Returns {'sold', view} | {'known'} where the ledger has a claim of this authorization, or another was told of success
--- | {'not_yet'} while processes may still have to say what they told.
+-- Returns {'sold', view}, to other requesters of its key too | {'known'} where the ledger has a claim of this
+-- authorization, or another was told of success | {'not_yet'} while processes may still have to say what they told.
 local index = redis.call('HMGET', KEYS[3], 'live', 'sold', 'last')
 for i = 1, 3 do
   if index[i] and 'x' .. index[i] ~= 'x' .. string.sub(KEYS[2], #prefix + 3)
@@ -24,5 +24,8 @@ if redis.call('EXISTS', KEYS[2]) == 0 then
   note_change({ redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'finalized', paid = true,
     tx = redis.call('HGET', KEYS[2], 'tx') })
 end
-if redis.call('HGET', KEYS[2], 'sold_to') ~= ARGV[2] then return { 'known' } end
+local r = read_sale(KEYS[2])
+if not is_sold_to(r, ARGV[2], ARGV[3]) then return { 'known' } end
+-- A sale to two requesters of one key cannot be taken back by one of them.
+if r.sold_to ~= ARGV[2] then put(r, 'kept', '1') end
 return { 'sold', view(KEYS[2]) }

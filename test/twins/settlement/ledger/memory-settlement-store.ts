@@ -325,14 +325,16 @@ export class MemorySettlementStore implements SettlementStore {
         return { kind: 'known' };
       }
       const known = this.#settlements.record(id);
-      if (known !== undefined && known.soldTo !== requester.id) return { kind: 'known' };
-      if (known === undefined) {
-        const { epochAt } = this.#settlements;
-        if (epochAt > 0 && this.now() - epochAt < this.#awaitedMs) return { kind: 'not_yet' };
-        if (this.#settlements.lostTo(identity, requester)) return { kind: 'known' };
+      if (known !== undefined && !isSoldTo(known, requester)) return { kind: 'known' };
+      if (known !== undefined) {
+        known.isKept ||= known.soldTo !== requester.id;
+        return { kind: 'sold', view: viewOf(known) };
       }
+      const { epochAt } = this.#settlements;
+      if (epochAt > 0 && this.now() - epochAt < this.#awaitedMs) return { kind: 'not_yet' };
+      if (this.#settlements.lostTo(identity, requester)) return { kind: 'known' };
       const claim = { identity, payment: undefined, isHandedOut: false, settledAmount };
-      const record = known ?? newRecord(id, claim, requester, this.now());
+      const record = newRecord(id, claim, requester, this.now());
       record.stage = 'finalized';
       record.isPaid = true;
       record.hashes = [transaction];

@@ -480,9 +480,23 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         kind: 'sold',
         view: { state: 'finalized', isPaid: true, transaction: TX },
       });
+      // One that waited for the same claim.
+      expect(await store.adopt(second, { ...adoption, logIndex: 0 })).toEqual({ kind: 'known' });
       const other = { ...adoption, ...store.refOf(payment, identity, second), logIndex: 0 };
       expect(await store.adopt(second, other)).toEqual({ kind: 'known' });
       expect((await claim(second, made)).kind).toBe('known');
+    });
+
+    it('adopts a lost payment for two requesters of one key, and neither of them takes it back', async () => {
+      const keyTag = `key-${requesters}`;
+      const [first, second] = [aRequester({ keyTag }), aRequester({ keyTag })];
+      const { payment, identity } = aPayment();
+      const block = { transaction: TX, blockNumber: 7n, blockHash: TX, logIndex: 0 };
+      const adoption = { ...store.refOf(payment, identity, first), ...block, identity };
+      for (const requester of [first, second]) {
+        expect((await store.adopt(requester, adoption)).kind).toBe('sold');
+      }
+      expect(await store.takeBack(adoption, identity.authorizationId, first)).toBe(false);
     });
 
     it('adopts nothing before every process that lived has said what it told, nor what it told another', async () => {
