@@ -37,15 +37,19 @@ export class MemoryBindings {
   }
 
   takeOver(requester: Requester, payment: BoundPayment, from: Binding): boolean {
+    if (this.#isBoundTo(requester, payment)) return true;
     if (this.#bindings.get(requester.keyTag) !== from.value) return false;
     this.#bindTo(requester, payment);
     return true;
   }
 
   unbind(requester: Requester, payment: BoundPayment): void {
-    const found = this.#bindings.get(requester.keyTag);
-    const own = `${paymentNameOf(payment.chainId, payment)}|${requester.id}|`;
-    if (found?.startsWith(own)) this.#bindings.delete(requester.keyTag);
+    if (this.#isBoundTo(requester, payment)) this.#bindings.delete(requester.keyTag);
+  }
+
+  #isBoundTo({ keyTag, id }: Requester, payment: BoundPayment): boolean {
+    const own = `${paymentNameOf(payment.chainId, payment)}|${id}|`;
+    return this.#bindings.get(keyTag)?.startsWith(own) === true;
   }
 
   #bindTo({ keyTag, id }: Requester, payment: BoundPayment): void {
