@@ -5,6 +5,7 @@ import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { IndexUnavailableError } from '../../src/hub/errors.js';
 import { HubIndex } from '../../src/hub/index/hub-index.js';
+import { HubListing } from '../../src/hub/index/hub-listing.js';
 import { PriceSeal } from '../../src/hub/index/price-seal.js';
 import { StorageOpening } from '../../src/hub/storage/storage-opening.js';
 import type {
@@ -179,6 +180,51 @@ describe('an index that several processes make', () => {
     });
     await note(forAge(11, 'sold', 1));
     expect(await found(made)).toEqual([]);
+    await journal.stop();
+  });
+
+  it('ends up the same in whatever sequence buckets are created and removed', async () => {
+    const mark = (order: number, state: 'made' | 'gone', kind = ''): JournalEntry => ({
+      op: 'bucket',
+      order,
+      owner: 'o',
+      id: '',
+      bucket: 'b',
+      kind,
+      state,
+    });
+    const remove: JournalEntry = { op: 'remove', order: 3, owner: 'o', id: 'a' };
+    const entries = [
+      put(1, 'a'),
+      mark(2, 'made', 'memory'),
+      remove,
+      mark(4, 'gone'),
+      mark(5, 'made', 'file'),
+      mark(6, 'made', 'model'),
+    ];
+    const { index } = await journal.process(0);
+    const listing = new HubListing(index);
+    const shuffled = (seed: number): readonly JournalEntry[] =>
+      entries
+        .map((entry, at) => ({ entry, key: (at * 7919 + seed * 104_729) % 1009 }))
+        .sort((one, other) => one.key - other.key)
+        .map(({ entry }) => entry);
+    for (let seed = 0; seed < 12; seed += 1) {
+      const keys = (await redis.keys('hub:i:*')).filter((key) => key !== 'hub:i:meta');
+      if (keys.length > 0) await redis.del(...keys);
+      for (const entry of shuffled(seed)) await index.stored([entry]);
+      // A removal may have come before its file: it is applied again, as when the index is made anew.
+      await index.stored([remove]);
+      expect(await listing.bucket('o', 'b')).toMatchObject({ kind: 'file', isMade: true });
+      expect(await redis.hget('hub:i:total', 'buckets')).toBe('1');
+      await index.stored([mark(7, 'gone'), mark(7, 'gone'), mark(5, 'made', 'file')]);
+      expect(await listing.bucket('o', 'b')).toBeUndefined();
+      expect(await redis.hgetall('hub:i:total')).toMatchObject({
+        buckets: '0',
+        objects: '0',
+        owners: '0',
+      });
+    }
     await journal.stop();
   });
 

@@ -51,7 +51,7 @@ describe('how old files may get', () => {
   };
   const sweep = (): Promise<number> => sweepOnce(hub, listing, clock.now);
   const names = async (owner: string): Promise<readonly string[]> =>
-    (await listing.objects(owner, '', { offset: 0, length: 1000 })).map(({ id }) => id).sort();
+    (await listing.files(owner, '', { offset: 0, length: 1000 })).files.map(({ id }) => id).sort();
 
   it('is as old as their owner has said, and no other owner is asked', async () => {
     await Promise.all(Array.from({ length: 250 }, (_, at) => put('mine', `old_${at}`)));

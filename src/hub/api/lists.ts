@@ -1,5 +1,5 @@
 import type { HubListing } from '../index/hub-listing.js';
-import type { Named, Page } from '../index/listing-steps.js';
+import type { Bucket, Named, Page } from '../index/listing-steps.js';
 import { priceOf } from '../sales/price.js';
 import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 
@@ -24,22 +24,27 @@ const NO_CHAIN = { Piece: '', ChainType: '', TxHash: '' };
 export const listAccounts: List = async (listing, { owner, name, page }) => {
   const wanted = owner || name;
   const found = wanted === '' ? await listing.accounts(page) : await listing.account(wanted);
-  return found.map((one) => ({ ...NO_NUMBER, ...times(one.since), Name: one.name }));
+  return found.map(accountRow);
 };
+
+export function accountRow({ name, since }: Named): Row {
+  return { ...NO_NUMBER, ...times(since), Name: name };
+}
 
 export const listBuckets: List = async (listing, { owner, bucket, name, page }) => {
   if (owner === '') return [];
   const wanted = bucket || name;
-  const found =
-    wanted === '' ? await listing.buckets(owner, page) : await listing.bucket(owner, wanted);
-  return found.map((one) => ({
-    ...NO_NUMBER,
-    ...times(one.since),
-    Name: one.name,
-    Owner: owner,
-    Kind: 'memory',
-  }));
+  if (wanted === '') {
+    const { buckets } = await listing.buckets(owner, page);
+    return buckets.map((one) => bucketRow(owner, one));
+  }
+  const found = await listing.bucket(owner, wanted);
+  return found === undefined ? [] : [bucketRow(owner, found)];
 };
+
+export function bucketRow(owner: string, { name, since, kind }: Bucket): Row {
+  return { ...NO_NUMBER, ...times(since), Name: name, Owner: owner, Kind: kind };
+}
 
 export const listConversations: List = async (listing, { owner, name, conversation, page }) => {
   if (owner === '') return [];
@@ -92,14 +97,14 @@ export const listVolumes: List = async (listing, { owner, page }) => {
   return found.map(({ volume }) => ({ ...NO_NUMBER, ...NO_CHAIN, Owner: owner, File: volume }));
 };
 
-function needlesOf(listing: HubListing, query: ListQuery): Promise<readonly StoredObject[]> {
+async function needlesOf(listing: HubListing, query: ListQuery): Promise<readonly StoredObject[]> {
   const { owner, bucket, name, conversation, page } = query;
   if (owner === '') {
-    return name === '' ? listing.recent(page) : listing.objectsNamed(name, page);
+    return name === '' ? (await listing.recent(page)).files : listing.objectsNamed(name, page);
   }
   if (name !== '') return listing.object(owner, name);
   if (conversation !== '') return listing.members(owner, conversation, page);
-  return listing.objects(owner, bucket, page);
+  return (await listing.files(owner, bucket, page)).files;
 }
 
 function needleRow(
@@ -135,6 +140,6 @@ function times(since: number): Row {
   return { CreatedAt: isoTime(since), UpdatedAt: isoTime(since) };
 }
 
-function isoTime(microseconds: number): string {
+export function isoTime(microseconds: number): string {
   return new Date(Math.floor(microseconds / 1000)).toISOString();
 }

@@ -18,6 +18,9 @@ const STUCK_MOST = 10;
 /** Parts that the names are looked at in: for 200 million facts. */
 const PARTS_MOST = 4096;
 
+/** Entries about no single name. */
+const OF_NO_NAME: ReadonlySet<JournalEntry['op']> = new Set(['retention', 'takedown', 'bucket']);
+
 /** What a turn has done. */
 interface CompactionTurn {
   readonly payloads: number;
@@ -99,7 +102,7 @@ export class Compaction {
     let remembered = 0;
     for await (const entry of this.storage.entries(0)) {
       if (this.#isStopped) return undefined;
-      if (entry.op === 'retention' || entry.op === 'takedown') continue;
+      if (OF_NO_NAME.has(entry.op)) continue;
       const key = this.#keyOf(entry);
       if (key === undefined) continue;
       const history = histories.get(key) ?? new NameHistory({ owner: entry.owner, id: entry.id });

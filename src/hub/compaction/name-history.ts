@@ -65,6 +65,7 @@ export class NameHistory {
         return 1;
       case 'takedown':
       case 'retention':
+      case 'bucket':
         return 0;
     }
   }

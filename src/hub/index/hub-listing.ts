@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Redis } from 'ioredis';
 import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 import { membershipOf } from './conversation.js';
 import { HubIndex, type NamedObject } from './hub-index.js';
@@ -25,6 +26,8 @@ import {
   volumesKey,
 } from './keys.js';
 import {
+  type Bucket,
+  bucketsOf,
   type Member,
   membersFrom,
   type Named,
@@ -32,10 +35,12 @@ import {
   namedOne,
   newest,
   newestObject,
+  newestRows,
   objects,
   type Page,
   priced,
   rankBehind,
+  type Row,
   takedownsOf,
   termsOf,
 } from './listing-steps.js';
@@ -62,6 +67,36 @@ export interface DayCounts {
   readonly volumes: number;
 }
 
+/** Part of a list. `next` is the row that the next part begins behind; `undefined` at the end of the list. */
+interface Continued {
+  readonly next: Row | undefined;
+  /** Of the whole list. */
+  readonly count: number;
+}
+
+export interface FilePage extends Continued {
+  readonly files: readonly StoredObject[];
+}
+
+export interface BucketPage extends Continued {
+  readonly buckets: readonly Bucket[];
+}
+
+/** Of all owners together. */
+export interface HubTotals {
+  /** Owners who have ever stored something. */
+  readonly seen: number;
+  /** Owners who have any file now. */
+  readonly owners: number;
+  readonly objects: number;
+  /** Stored and not freed. */
+  readonly bytes: number;
+}
+
+/** Buckets looked at for one kind: so many at a time, so many times. */
+const BUCKETS_AT_ONCE = 100;
+const BUCKET_STEPS = 10;
+
 /** Members of a conversation that are in memory at a time. */
 const MEMBERS_AT_ONCE = 16;
 
@@ -83,17 +118,41 @@ export class HubListing {
     return this.index.query((redis) => namedOne(redis, accountsKey(), owner));
   }
 
-  buckets(owner: string, page: Page): Promise<readonly Named[]> {
+  /**
+   * @param kind - of the wanted buckets; empty for any. One call looks at a bounded number of buckets: a page may be shorter
+   *   than asked for and still have a next one.
+   */
+  buckets(owner: string, page: Page, kind = ''): Promise<BucketPage> {
     const part = keyPart(owner);
-    return this.index.query((redis) =>
-      named(redis, bucketsKey(part), page, async (bucket) => {
-        return (await newestObject(redis, part, bucketIdsKey(part, bucket)))?.bucket;
-      }),
-    );
+    const isAny = kind === '';
+    const wanted = isAny ? page.length : page.offset + page.length;
+    return this.index.query(async (redis) => {
+      const found: Bucket[] = [];
+      let next: Row | undefined;
+      let from: Page = isAny ? page : { offset: 0, length: BUCKETS_AT_ONCE, behind: page.behind };
+      for (let step = 0; step < (isAny ? 1 : BUCKET_STEPS); step += 1) {
+        const rows = await newestRows(redis, bucketsKey(part), from);
+        const some = await bucketsOf(redis, part, rows);
+        found.push(...some.filter((bucket) => isAny || bucket.kind === kind));
+        next = rows.length < from.length ? undefined : rows.at(-1);
+        if (next === undefined || found.length >= wanted) break;
+        from = { ...from, behind: next };
+      }
+      const last = found[wanted - 1];
+      if (last !== undefined) next = { part: keyPart(last.name), order: last.since };
+      const count = await redis.zcard(bucketsKey(part));
+      return { buckets: found.slice(isAny ? 0 : page.offset, wanted), next, count };
+    });
   }
 
-  bucket(owner: string, bucket: string): Promise<readonly Named[]> {
-    return this.index.query((redis) => namedOne(redis, bucketsKey(keyPart(owner)), bucket));
+  bucket(owner: string, bucket: string): Promise<Bucket | undefined> {
+    const [part, name] = [keyPart(owner), keyPart(bucket)];
+    return this.index.query(async (redis) => {
+      const since = await redis.zscore(bucketsKey(part), name);
+      if (since === null) return undefined;
+      const [found] = await bucketsOf(redis, part, [{ part: name, order: Number(since) }]);
+      return found && { ...found, name: bucket };
+    });
   }
 
   conversations(owner: string, page: Page): Promise<readonly Named[]> {
@@ -159,12 +218,11 @@ export class HubListing {
     return this.index.query((redis) => objects(redis, keyPart(owner), [keyPart(id)]));
   }
 
-  objects(owner: string, bucket: string, page: Page): Promise<readonly StoredObject[]> {
+  /** Of a bucket, or of all an owner has where it is empty. */
+  files(owner: string, bucket: string, page: Page): Promise<FilePage> {
     const part = keyPart(owner);
-    return this.index.query(async (redis) => {
-      const key = bucket === '' ? idsKey(part) : bucketIdsKey(part, keyPart(bucket));
-      return objects(redis, part, await newest(redis, key, page));
-    });
+    const key = bucket === '' ? idsKey(part) : bucketIdsKey(part, keyPart(bucket));
+    return this.#filesOf(key, page, (redis, parts) => objects(redis, part, parts));
   }
 
   /** What each of an owner's files costs, as `src/hub/sales/price.ts` writes it; in their order. */
@@ -192,9 +250,8 @@ export class HubListing {
   }
 
   /** The newest payloads of everybody, as far as they are remembered. */
-  recent(page: Page): Promise<readonly StoredObject[]> {
-    return this.index.query(async (redis) => {
-      const names = await newest(redis, recentKey(), page);
+  recent(page: Page): Promise<FilePage> {
+    return this.#filesOf(recentKey(), page, async (redis, names) => {
       const found = await Promise.all(
         names.map((name) => {
           const [owner = '', id = ''] = name.split(':');
@@ -202,6 +259,22 @@ export class HubListing {
         }),
       );
       return found.flat();
+    });
+  }
+
+  #filesOf(
+    key: string,
+    page: Page,
+    look: (redis: Redis, parts: readonly Part[]) => Promise<readonly StoredObject[]>,
+  ): Promise<FilePage> {
+    return this.index.query(async (redis) => {
+      const rows = await newestRows(redis, key, page);
+      const files = await look(
+        redis,
+        rows.map(({ part }) => part),
+      );
+      const next = rows.length < page.length ? undefined : rows.at(-1);
+      return { files, next, count: await redis.zcard(key) };
     });
   }
 
@@ -309,17 +382,30 @@ export class HubListing {
     });
   }
 
-  /** Payloads of all owners that can be found, and whether this name is one of them. */
+  /** Of all owners together. */
+  totals(): Promise<HubTotals> {
+    return this.index.query(async (redis) => {
+      const [seen, counts] = await Promise.all([
+        redis.zcard(accountsKey()),
+        redis.hmget(totalKey(), 'owners', 'objects', 'bytes'),
+      ]);
+      const [owners, objects, bytes] = counts.map((count) => Number(count ?? 0));
+      return { seen, owners: owners ?? 0, objects: objects ?? 0, bytes: bytes ?? 0 };
+    });
+  }
+
+  /** Payloads of all owners that can be found and buckets that were created, and whether this name is one of them. */
   fill({
     owner,
     id,
   }: ObjectName): Promise<{ readonly objects: number; readonly isKnown: boolean }> {
     return this.index.query(async (redis) => {
-      const [count, known] = await Promise.all([
-        redis.hget(totalKey(), 'objects'),
+      const [counts, known] = await Promise.all([
+        redis.hmget(totalKey(), 'objects', 'buckets'),
         redis.hexists(objectsKey(keyPart(owner)), keyPart(id)),
       ]);
-      return { objects: Number(count ?? 0), isKnown: known === 1 };
+      const count = counts.reduce((sum, one) => sum + Number(one ?? 0), 0);
+      return { objects: count, isKnown: known === 1 };
     });
   }
 }

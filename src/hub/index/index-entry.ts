@@ -27,6 +27,10 @@ function textOf(entry: JournalEntry, seal: PriceSeal): string {
       return String(entry.days);
     case 'takedown':
       return takedownTextOf(entry);
+    case 'bucket': {
+      const { bucket, kind, state } = entry;
+      return JSON.stringify({ bucket, kind, state, kb: keyPart(bucket) });
+    }
   }
 }
 
@@ -71,6 +75,16 @@ export function objectOf(text: string): StoredObject {
   const at = text.indexOf('|');
   const kept = Kept.parse(JSON.parse(text.slice(at + 1)));
   return { op: 'put', order: Number(text.slice(0, at)), ...kept };
+}
+
+const KeptBucket = z.object({ bucket: z.string(), kind: z.string() });
+
+/** A bucket that its owner created. */
+export type MadeBucket = z.infer<typeof KeptBucket>;
+
+/** @param text - `<order>|<JSON>`. @throws when it is not what this service wrote. */
+export function madeBucketOf(text: string): MadeBucket {
+  return KeptBucket.parse(JSON.parse(text.slice(text.indexOf('|') + 1)));
 }
 
 function takedownTextOf({ owner, id, sha256, state, reason, by }: Takedown): string {

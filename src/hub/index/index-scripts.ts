@@ -15,13 +15,19 @@ local function is_known(generation, known)
   return m[1] == generation and tonumber(m[2]) >= tonumber(known)
 end
 
+-- A bucket is listed while it has files, or was created and not removed.
+local function unlist_bucket(owner, kb)
+  local name = ':' .. owner .. ':' .. kb
+  if redis.call('EXISTS', I .. 'bi' .. name, I .. 'bm' .. name) == 0 then
+    redis.call('ZREM', I .. 'b:' .. owner, kb)
+  end
+end
+
 -- Takes an id out of everything it was listed in; the emptied lists go too.
 local function unlist(owner, id, old)
   local json = cjson.decode(old)
   redis.call('ZREM', I .. 'bi:' .. owner .. ':' .. json.kb, id)
-  if redis.call('EXISTS', I .. 'bi:' .. owner .. ':' .. json.kb) == 0 then
-    redis.call('ZREM', I .. 'b:' .. owner, json.kb)
-  end
+  unlist_bucket(owner, json.kb)
   if json.kc then
     redis.call('ZREM', I .. 'm:' .. owner .. ':' .. json.kc, id)
     if redis.call('EXISTS', I .. 'm:' .. owner .. ':' .. json.kc) == 0 then
@@ -29,6 +35,7 @@ local function unlist(owner, id, old)
     end
   end
   redis.call('ZREM', I .. 'ids:' .. owner, id)
+  if redis.call('EXISTS', I .. 'ids:' .. owner) == 0 then redis.call('HINCRBY', I .. 'total', 'owners', -1) end
   redis.call('ZREM', I .. 'n:' .. id, owner)
   redis.call('ZREM', I .. 'recent', owner .. ':' .. id)
 end
@@ -89,7 +96,9 @@ local function note_freed(owner, text)
     local place = string.format('%.0f:%.0f', payload.volume, payload.start)
     if redis.call('SADD', I .. 'f:' .. owner, place) == 1 then
       if payload.size > 0 then
-        redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', '-' .. string.format('%.0f', payload.size))
+        local size = '-' .. string.format('%.0f', payload.size)
+        redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', size)
+        redis.call('HINCRBY', I .. 'total', 'bytes', size)
       end
       redis.call('HINCRBY', I .. 'u:' .. owner, 'count', -1)
     end
@@ -109,12 +118,31 @@ local function count_day(order, what, by)
   redis.call('HINCRBY', I .. 'd', string.format('%.0f:', math.floor(tonumber(order) / 86400e6)) .. what, by)
 end
 
+-- Any sequence of the same entries gives the same index: a removal ends all creations of a lower order.
+local function mark_bucket(order, owner, text)
+  local e = cjson.decode(text)
+  local made = I .. 'bm:' .. owner .. ':' .. e.kb
+  local gone = redis.call('HGET', I .. 'bg:' .. owner, e.kb) or '0'
+  local was = redis.call('EXISTS', made)
+  if e.state == 'gone' then
+    if tonumber(order) > tonumber(gone) then redis.call('HSET', I .. 'bg:' .. owner, e.kb, order) end
+    redis.call('ZREMRANGEBYSCORE', made, '-inf', order)
+    unlist_bucket(owner, e.kb)
+  elseif tonumber(order) > tonumber(gone) then
+    redis.call('ZADD', made, order, order .. '|' .. text)
+    if redis.call('ZADD', I .. 'a', 'NX', order, owner) == 1 then count_day(order, 'owners', 1) end
+    if redis.call('ZADD', I .. 'b:' .. owner, 'NX', order, e.kb) == 1 then count_day(order, 'buckets', 1) end
+  end
+  redis.call('HINCRBY', I .. 'total', 'buckets', redis.call('EXISTS', made) - was)
+end
+
 local function apply(most, op, order, owner, id, text)
   if op == 'takedown' then return take_down(order, text) end
   if op == 'price' then return set_price(order, owner, id, text) end
   if op == 'withdraw' then return withdraw_price(order, owner, id, text) end
   if op == 'retention' then return set_retention(order, owner, text) end
   if op == 'freed' then return note_freed(owner, text) end
+  if op == 'bucket' then return mark_bucket(order, owner, text) end
   -- Up to which order a removal is meant: its own, but where files got too old.
   local up_to = (op == 'remove' and text ~= '') and text or order
   if op == 'remove' then
@@ -141,6 +169,7 @@ local function apply(most, op, order, owner, id, text)
   if finish > known_end then
     redis.call('HSET', I .. 'v:' .. owner, volume, string.format('%.0f', finish))
     redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', string.format('%.0f', e.size))
+    redis.call('HINCRBY', I .. 'total', 'bytes', string.format('%.0f', e.size))
     redis.call('HINCRBY', I .. 'u:' .. owner, 'count', 1)
     count_day(order, 'objects', 1)
     count_day(order, 'bytes', string.format('%.0f', e.size))
@@ -156,6 +185,7 @@ local function apply(most, op, order, owner, id, text)
   if old and cjson.decode(old_json).kb ~= e.kb then unlist(owner, id, old_json) end
   if not old then redis.call('HINCRBY', I .. 'total', 'objects', 1) end
   redis.call('HSET', I .. 'o:' .. owner, id, order .. '|' .. text)
+  if redis.call('EXISTS', I .. 'ids:' .. owner) == 0 then redis.call('HINCRBY', I .. 'total', 'owners', 1) end
   redis.call('ZADD', I .. 'ids:' .. owner, order, id)
   if redis.call('ZADD', I .. 'b:' .. owner, 'NX', order, e.kb) == 1 then count_day(order, 'buckets', 1) end
   redis.call('ZADD', I .. 'bi:' .. owner .. ':' .. e.kb, order, id)

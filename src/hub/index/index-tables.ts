@@ -9,7 +9,7 @@ import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
 import type { PriceSeal } from './price-seal.js';
 
 /** Of the index's layout; another one is made anew. */
-const FORMAT = '7';
+const FORMAT = '8';
 /** Entries applied by one script. */
 const CHUNK = 200;
 /** Milliseconds a maker of a new index may be silent. */

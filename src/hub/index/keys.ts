@@ -9,11 +9,13 @@ import { createHash } from 'node:crypto';
  * | key | type | lifetime | holds |
  * |---|---|---|---|
  * | `hub:i:meta` | hash | always | `store` it is of, `generation` (with its format, versions kept and the id of the price seal), `last`: greatest order applied, `since` when it was made (Unix seconds) |
- * | `hub:i:total` | hash | always | `objects`: payloads that can be found |
+ * | `hub:i:total` | hash | always | `objects`: payloads that can be found; `bytes` of what was stored and is not freed; `buckets` that were created and not removed; `owners` who have any file |
  * | `hub:i:a` | zset | always | owners by their first entry |
  * | `hub:i:o:<owner>` | hash | always | entry of the newest payload by id: `<order>\|<JSON>` |
  * | `hub:i:ids:<owner>` | zset | always | ids by order |
  * | `hub:i:b:<owner>` | zset | always | buckets by their first entry |
+ * | `hub:i:bm:<owner>:<bucket>` | zset | always | creations of the bucket since its last removal, `<order>\|<JSON>` by order; the first counts |
+ * | `hub:i:bg:<owner>` | hash | always | order of the last removal by bucket |
  * | `hub:i:bi:<owner>:<bucket>` | zset | always | ids of a bucket by order |
  * | `hub:i:c:<owner>` | zset | always | conversations by their first entry |
  * | `hub:i:m:<owner>:<conversation>` | zset | always | ids of a conversation by their number |
@@ -68,6 +70,8 @@ export const accountsKey = (): string => `${INDEX_PREFIX}a`;
 export const objectsKey = (owner: Part): string => `${INDEX_PREFIX}o:${owner}`;
 export const idsKey = (owner: Part): string => `${INDEX_PREFIX}ids:${owner}`;
 export const bucketsKey = (owner: Part): string => `${INDEX_PREFIX}b:${owner}`;
+export const madeBucketKey = (owner: Part, bucket: Part): string =>
+  `${INDEX_PREFIX}bm:${owner}:${bucket}`;
 export const bucketIdsKey = (owner: Part, bucket: Part): string =>
   `${INDEX_PREFIX}bi:${owner}:${bucket}`;
 export const conversationsKey = (owner: Part): string => `${INDEX_PREFIX}c:${owner}`;

@@ -1,9 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { StoredObject, Takedown } from '../storage/storage-provider.js';
 import type { HubIndex, NamedObject } from './hub-index.js';
-import { objectOf, takedownOf } from './index-entry.js';
+import { madeBucketOf, objectOf, takedownOf } from './index-entry.js';
 import {
+  bucketIdsKey,
   keyPart,
+  madeBucketKey,
   nameOfPart,
   objectsKey,
   type Part,
@@ -15,6 +17,14 @@ import {
 export interface Page {
   readonly offset: number;
   readonly length: number;
+  /** The page begins behind this row. */
+  readonly behind?: Row | undefined;
+}
+
+/** A row of a list that is sorted by order, and among rows of one order by name. */
+export interface Row {
+  readonly part: Part;
+  readonly order: number;
 }
 
 /** A name and when it was first seen, in microseconds since the epoch. */
@@ -22,6 +32,17 @@ export interface Named {
   readonly name: string;
   readonly since: number;
 }
+
+/** A bucket of an owner. */
+export interface Bucket extends Named {
+  /** Fixed when the bucket is created; `memory` for one that came with its first file. */
+  readonly kind: string;
+  /** Created by its owner: it stays when it is empty. */
+  readonly isMade: boolean;
+}
+
+/** Kind of a bucket that came with its first file. */
+const USUAL_KIND = 'memory';
 
 /** Names that are looked up at a time: what is asked together is also answered together. */
 const NAMES_AT_ONCE = 256;
@@ -54,31 +75,57 @@ export async function rankBehind(
   return rank === null ? redis.zcount(key, '-inf', score) : rank + 1;
 }
 
-export async function newest(redis: Redis, key: string, { offset, length }: Page): Promise<Part[]> {
-  return length === 0 ? [] : redis.zrevrange(key, offset, offset + length - 1);
+/** Most rows of one order: several writers may store in one microsecond. */
+const TIES_MOST = 16;
+
+export async function newestRows(
+  redis: Redis,
+  key: string,
+  { offset, length, behind }: Page,
+): Promise<readonly Row[]> {
+  if (length === 0) return [];
+  const flat =
+    behind === undefined
+      ? await redis.zrevrange(key, offset, offset + length - 1, 'WITHSCORES')
+      : await redis.zrevrangebyscore(
+          key,
+          String(behind.order),
+          '-inf',
+          'WITHSCORES',
+          'LIMIT',
+          0,
+          offset + length + TIES_MOST,
+        );
+  const rows = flat.flatMap((part, index) =>
+    index % 2 === 0 ? [{ part, order: Number(flat[index + 1]) }] : [],
+  );
+  if (behind === undefined) return rows;
+  const isBehind = ({ part, order }: Row): boolean =>
+    order < behind.order || (order === behind.order && part < behind.part);
+  return rows.filter(isBehind).slice(offset, offset + length);
+}
+
+export async function newest(redis: Redis, key: string, page: Page): Promise<Part[]> {
+  return (await newestRows(redis, key, page)).map(({ part }) => part);
 }
 
 /** @param look - finds the name behind a hash; what has none any more is left out. */
 export async function named(
   redis: Redis,
   key: string,
-  { offset, length }: Page,
+  page: Page,
   look: (part: Part) => Promise<string | undefined>,
 ): Promise<Named[]> {
-  if (length === 0) return [];
-  const flat = await redis.zrevrange(key, offset, offset + length - 1, 'WITHSCORES');
-  const rows = flat.flatMap((part, index) =>
-    index % 2 === 0 ? [{ part, since: Number(flat[index + 1]) }] : [],
-  );
+  const rows = await newestRows(redis, key, page);
   const found: Named[] = [];
   for (let at = 0; at < rows.length; at += NAMES_AT_ONCE) {
     const few = rows.slice(at, at + NAMES_AT_ONCE);
     const names = await Promise.all(
       few.map(async ({ part }) => nameOfPart(part) ?? (await look(part))),
     );
-    few.forEach(({ since }, index) => {
+    few.forEach(({ order }, index) => {
       const name = names[index];
-      if (name !== undefined) found.push({ name, since });
+      if (name !== undefined) found.push({ name, since: order });
     });
   }
   return found;
@@ -97,6 +144,27 @@ export async function newestObject(
 ): Promise<StoredObject | undefined> {
   const [object] = await objects(redis, owner, await redis.zrevrange(key, 0, 0));
   return object;
+}
+
+/** @param rows - of an owner's list of buckets. A bucket that is gone meanwhile is left out. */
+export async function bucketsOf(
+  redis: Redis,
+  owner: Part,
+  rows: readonly Row[],
+): Promise<Bucket[]> {
+  const found = await Promise.all(
+    rows.map(async ({ part, order }): Promise<Bucket | undefined> => {
+      const [text] = await redis.zrange(madeBucketKey(owner, part), 0, '0');
+      const made = text === undefined ? undefined : madeBucketOf(text);
+      const name =
+        nameOfPart(part) ??
+        made?.bucket ??
+        (await newestObject(redis, owner, bucketIdsKey(owner, part)))?.bucket;
+      if (name === undefined) return undefined;
+      return { name, since: order, kind: made?.kind ?? USUAL_KIND, isMade: made !== undefined };
+    }),
+  );
+  return found.filter((bucket) => bucket !== undefined);
 }
 
 export async function objects(

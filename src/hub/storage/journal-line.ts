@@ -31,6 +31,13 @@ const Entry = z.discriminatedUnion('op', [
   z.object({ ...common, op: z.literal('retention'), days: count }),
   z.object({
     ...common,
+    op: z.literal('bucket'),
+    bucket: z.string(),
+    kind: z.string(),
+    state: z.enum(['made', 'gone']),
+  }),
+  z.object({
+    ...common,
     op: z.literal('price'),
     terms: z.string(),
     withdraws: z.string().optional(),

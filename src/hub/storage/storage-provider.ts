@@ -87,6 +87,19 @@ interface Retention extends ObjectName {
   readonly days: number;
 }
 
+/**
+ * A bucket that its owner created or removed: an entry of the journal. Its id is empty. The files of a bucket are removed one by one
+ * before it.
+ */
+interface BucketMark extends ObjectName {
+  readonly op: 'bucket';
+  readonly order: number;
+  readonly bucket: string;
+  /** Kind of its files, fixed at creation; empty for a removal. */
+  readonly kind: string;
+  readonly state: 'made' | 'gone';
+}
+
 /** Payloads of a name whose bytes are gone, for nobody could find them any more: an entry of the journal. */
 interface Freed extends ObjectName {
   readonly op: 'freed';
@@ -95,7 +108,8 @@ interface Freed extends ObjectName {
   readonly payloads: readonly Omit<Place, 'owner'>[];
 }
 
-export type JournalEntry = StoredObject | Removal | Pricing | Takedown | Retention | Freed;
+export type JournalEntry =
+  StoredObject | Removal | Pricing | Takedown | Retention | BucketMark | Freed;
 
 /** An entry without a payload, before it has its place in the order. */
 export type Note =
@@ -103,6 +117,7 @@ export type Note =
   | Omit<Pricing, 'order'>
   | Omit<Takedown, 'order'>
   | Omit<Retention, 'order'>
+  | Omit<BucketMark, 'order'>
   | Omit<Freed, 'order'>;
 
 /** Bytes in memory, or a stream. A stream that throws stores nothing. */
