@@ -17,7 +17,9 @@ import { ApiUploadController } from './api/api-upload.controller.js';
 import { ApiVersionController } from './api/api-version.controller.js';
 import { HubPageController } from './api/hub-page.controller.js';
 import { HubAccess, RecoverHubSigner } from './auth/hub-access.service.js';
+import { HubBuckets } from './buckets.service.js';
 import { CompactionTurns } from './compaction/compaction-turns.service.js';
+import { Downloads } from './downloads.service.js';
 import { HubService } from './hub.service.js';
 import { HubHealth, HubStorageHealth } from './hub-health.service.js';
 import { indexLog, openingLog, storageLog } from './hub-log.js';
@@ -39,6 +41,10 @@ import { SalesService } from './sales/sales.service.js';
 import { createStorage } from './storage/create-storage.js';
 import { StorageOpening } from './storage/storage-opening.js';
 import { StorageProvider } from './storage/storage-provider.js';
+import { V1Callers } from './v1/hub-v1.js';
+import { V1BucketsController } from './v1/v1-buckets.controller.js';
+import { V1ObjectsController } from './v1/v1-objects.controller.js';
+import { V1TotalsController } from './v1/v1-totals.controller.js';
 
 /** The file hub: storage, its index, and the interface its clients know. */
 @Global()
@@ -56,6 +62,9 @@ import { StorageProvider } from './storage/storage-provider.js';
     ApiVersionController,
     ApiRetentionController,
     HubPageController,
+    V1BucketsController,
+    V1ObjectsController,
+    V1TotalsController,
   ],
   providers: [
     {
@@ -83,6 +92,9 @@ import { StorageProvider } from './storage/storage-provider.js';
     { provide: RecoverHubSigner, useFactory: () => loadSignerRecovery().recoverSigner },
     HubStats,
     HubService,
+    HubBuckets,
+    Downloads,
+    V1Callers,
     HubAccess,
     HubLimits,
     HubHealth,

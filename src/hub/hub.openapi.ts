@@ -4,16 +4,19 @@ import {
   Answers,
   type AnswersByStatus,
   count,
+  flag,
   free,
   type Json,
   jsonAnswer,
   type JsonObject,
   listOf,
+  moment,
   object,
   type OpenApiPart,
   schemaRef,
   text,
 } from '../platform/http/openapi.js';
+import { BUCKET_KINDS } from './names.js';
 
 type Security = Record<string, string[]>[] & Json;
 
@@ -48,9 +51,17 @@ const REFUSALS: AnswersByStatus = {
   ]),
 };
 export const NOT_FOUND: AnswersByStatus = { 404: refusal('No such file.', 'not found') };
+export const NO_BUCKET: AnswersByStatus = {
+  404: refusal('No such bucket.', 'no such bucket: notes'),
+};
 export const TAKEN_DOWN: AnswersByStatus = {
   451: refusal('The operator serves these bytes to nobody.', 'taken_down: a court has ordered it'),
 };
+export const UNSERVED: AnswersByStatus = { ...NOT_FOUND, ...TAKEN_DOWN };
+export const PRICED = jsonAnswer(
+  'It has a price; `PAYMENT-REQUIRED` says the same.',
+  'HubPaymentRequired',
+);
 /** Of a link. */
 export const OVER: AnswersByStatus = {
   410: refusal('The link is over, used up or taken back.', 'the link is over'),
@@ -76,6 +87,10 @@ export const DOWNLOADED: JsonObject = {
     'application/json': { schema: schemaRef('HubDescriptor'), example: DESCRIPTOR },
   },
 };
+export const OBJECT_BYTES: JsonObject = {
+  description: 'The bytes, as the type they were stored with.',
+  content: { 'application/octet-stream': { schema: text } },
+};
 export const STORED = jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR);
 export const LINKS_TAKEN_BACK = jsonAnswer('They open nothing any more.', 'HubLinksTakenBack', {
   Owner: '0x6370ef2f4db3611d657b90667de398a2cc2a370c',
@@ -83,8 +98,9 @@ export const LINKS_TAKEN_BACK = jsonAnswer('They open nothing any more.', 'HubLi
 });
 
 interface Facts {
-  /** Of 200. */
   readonly answer: JsonObject;
+  /** Of the answer; 200 if absent. */
+  readonly status?: number;
   /** Other answers than those of every route. */
   readonly more?: AnswersByStatus;
   /** What its query says beside the owner, as the class that reads it. */
@@ -98,14 +114,15 @@ interface Facts {
 
 /** The description of a handler. */
 export const Describes = (operationId: string, summary: string, facts: Facts): MethodDecorator => {
-  const { answer, more, query, hasNoOwner, isForm, security = KEY_IF_IN_USE } = facts;
+  const { answer, status = 200, more, query, hasNoOwner, isForm } = facts;
+  const { security = KEY_IF_IN_USE } = facts;
   const asks = [
     ...(hasNoOwner === true ? [] : [OWNER]),
     ...(query === undefined ? [] : [ApiQuery({ type: query })]),
   ];
   return applyDecorators(
     ApiOperation({ operationId, tags: ['File hub'], summary, security }),
-    Answers({ 200: answer, ...more, ...REFUSALS }),
+    Answers({ [status]: answer, ...more, ...REFUSALS }),
     ...(isForm === true ? [FORM] : asks),
   );
 };
@@ -167,6 +184,14 @@ const listOrNull = (items: JsonObject): JsonObject => ({
   oneOf: [{ type: 'array', items }, { type: 'null' }],
 });
 
+const BUCKET = { bucket: text, owner: text, kind: { type: 'string', enum: BUCKET_KINDS } } as const;
+
+/** Of a list of `/v1`. */
+const CONTINUED = {
+  nextCursor: { ...text, description: '`cursor` of the next page; empty at the end.' },
+};
+const TOTAL = { total: { ...count, description: 'Of all rows, with `withTotal=1`.' } };
+
 /** What the hub answers, and the one body that no DTO class describes. */
 export const HUB_OPENAPI: OpenApiPart = {
   tags: [
@@ -200,6 +225,39 @@ export const HUB_OPENAPI: OpenApiPart = {
     ),
     HubInfo: object({ Type: isHub, Name: text }, {}, { additionalProperties: true }),
     HubRefusal: object({ Type: isHub, Message: text }),
+    HubBucket: object({ ...BUCKET, createdAt: moment }),
+    HubBucketCreated: object({ ...BUCKET, created: flag }),
+    HubBucketRemoved: object({ bucket: text, owner: text, deleted: flag }),
+    HubBuckets: object(
+      {
+        buckets: { ...listOf(free), description: 'With the fields of the original.' },
+        ...CONTINUED,
+      },
+      TOTAL,
+    ),
+    HubReceipt: object({
+      bucket: text,
+      owner: text,
+      key: text,
+      size: count,
+      sha256: { ...text, pattern: '^[0-9a-f]{64}$' },
+      status: { type: 'string', const: 'staged', description: 'It is durable, and on no chain.' },
+      availability: { type: 'string', const: 'pending' },
+      createdAt: moment,
+    }),
+    HubObjects: object({ objects: listOf('HubReceipt'), ...CONTINUED }, TOTAL),
+    HubReceipts: object({ objects: listOf('HubReceipt') }),
+    HubConversations: object({ conversations: listOrNull(text) }),
+    HubMessages: object({ conversation: text, messages: listOf(text) }),
+    HubOwner: object({ owner: text, account: free }),
+    HubOverview: object({
+      totalAddresses: { ...count, description: 'Owners that have ever stored something.' },
+      walletsWithMemory: { ...count, description: 'Owners that have any file now.' },
+      memoryCount: { ...count, description: 'Files.' },
+      memoryBytes: { ...count, description: 'Stored and not freed.' },
+      memoryGB: { type: 'number', minimum: 0 },
+      computedAt: { ...count, description: 'Unix seconds.' },
+    }),
     HubPriceWanted: object(
       { file: { ...text, minLength: 1 }, amount: { ...text, description: 'Atomic units.' } },
       {

@@ -4,6 +4,9 @@
  */
 export const NAME_MAX_BYTES = { owner: 256, bucket: 256, id: 512, kind: 64 } as const;
 
+/** What a bucket can be for. */
+export const BUCKET_KINDS = ['memory', 'knowledgebase', 'file', 'model', 'dataset'] as const;
+
 /** Whether a name may stand in this place. */
 export function isShortName(place: keyof typeof NAME_MAX_BYTES, name: string): boolean {
   return keptBytes(name) <= NAME_MAX_BYTES[place];

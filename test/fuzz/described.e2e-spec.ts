@@ -66,7 +66,8 @@ const RULES_OF_VALUES: readonly {
     because: 'words that a program writes for a value it does not have are none of an alphabet',
   },
   {
-    operation: /^hub(Conversation|Versions)$/,
+    operation:
+      /^hub(Conversation|Versions|Messages|Conversations|Buckets?|BucketObjects|(Create|Remove)Bucket|PutObjects?)$/,
     answer: /owner is required/,
     because: 'who signs need not name an owner',
   },

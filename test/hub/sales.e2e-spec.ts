@@ -137,6 +137,16 @@ describe.each(['public', 'private'])('files for sale in a %s hub', (mode) => {
     const path = `/api/price?${new URLSearchParams({ owner: owner.address, file: 'priced' }).toString()}`;
     expect((await hub.get(path)).json).toMatchObject({ ...shown, accessSeconds: 3600 });
     expect((await download('priced')).status).toBe(402);
+    // The bucket is named after the owner where the upload names none.
+    const bucket = owner.address.toLowerCase();
+    const object = `/v1/buckets/${bucket}/objects/priced/content`;
+    for (const from of [`${object}?owner=${bucket}`, ...(mode === 'public' ? [object] : [])]) {
+      expect((await hub.get(from)).status).toBe(402);
+    }
+    expect(
+      (await hub.get(`/v1/buckets/other/objects/priced/content?owner=${bucket}`)).text,
+    ).not.toBe(REPORT);
+    expect((await signed(owner, 'GET', object)).text).toBe(REPORT);
     expect((await signed(owner, 'DELETE', path)).status).toBe(200);
     expect((await hub.get(path)).status).toBe(404);
     expect((await download('priced')).status).toBe(mode === 'public' ? 200 : 401);

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
@@ -41,8 +42,20 @@ export class HubWorld {
     return new Hub(service);
   }
 
+  /** Every hub dies at once. */
+  async killAll(): Promise<void> {
+    await Promise.all(this.#services.splice(0).map((service) => service.stop('SIGKILL')));
+  }
+
+  /** Redis loses all it has. */
+  async forgetIndex(): Promise<void> {
+    const redis = new Redis(this.redis.url);
+    await redis.flushall();
+    redis.disconnect();
+  }
+
   async stop(): Promise<void> {
-    await Promise.all(this.#services.map((service) => service.stop('SIGKILL')));
+    await this.killAll();
     await this.redis.stop('SIGKILL');
     rmSync(this.dir, { recursive: true, force: true });
   }

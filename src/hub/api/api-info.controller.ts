@@ -7,7 +7,7 @@ import { Describes } from '../hub.openapi.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 
 /** The original's self-description; load balancers ask for it. */
-@Controller('api')
+@Controller(['api', 'v1'])
 @RequireScope('hub')
 @UseFilters(HubErrorFilter)
 export class ApiInfoController {
@@ -25,7 +25,8 @@ export class ApiInfoController {
       Name: this.config.hub.address,
       PublicKey: null,
       ExposeURL: '',
-      Hardware: { CPU: cpus().length, Memory: totalmem() },
+      // Texts: the Go client reads nothing else.
+      Hardware: { CPU: String(cpus().length), Memory: String(totalmem()) },
       OnChain: false,
       Revenue: null,
       Last: '0001-01-01T00:00:00Z',

@@ -16,7 +16,7 @@ import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { RedisRoom } from '../../platform/redis/redis-room.js';
 import type { Caller } from '../auth/caller.js';
 import { HubListing } from '../index/hub-listing.js';
-import { type NewObject, StorageProvider } from '../storage/storage-provider.js';
+import { type ObjectName, StorageProvider } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { Reservation } from './reservation.js';
 import { StreamSlots } from './stream-slots.js';
@@ -126,7 +126,33 @@ export class HubLimits {
     inUse?.();
   }
 
-  async #assertCount(name: NewObject, underWay: number): Promise<void> {
+  /**
+   * Reserves room of the index for a new bucket. It counts like a file.
+   *
+   * @returns releases the room; to be called at the end of the request.
+   * @throws HubRefusal where the index or the hub is full.
+   */
+  async beginBucket(owner: string): Promise<() => void> {
+    const others = this.#underWay.addObject();
+    const inUse = await this.#index.take(ENTRY_BYTES);
+    const end = (): void => {
+      inUse?.();
+      this.#underWay.removeObject();
+    };
+    try {
+      if (inUse === undefined) {
+        throw HubRefusal.unavailable('the index is nearly full; nothing more is taken');
+      }
+      // No file has the empty id.
+      await this.#assertCount({ owner, id: '' }, others);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return end;
+  }
+
+  async #assertCount(name: ObjectName, underWay: number): Promise<void> {
     const { maxObjects } = this.config.hub;
     if (maxObjects === undefined) return;
     const { objects, isKnown } = await this.listing.fill(name);

@@ -8,6 +8,7 @@ import {
 import type { Request, Response } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { CodedError } from '../../platform/http/coded-error.js';
 import { statusOf } from '../../platform/http/error-status.js';
 import { sendJson } from '../../platform/http/json.js';
 import { StorageUnavailableError } from '../errors.js';
@@ -19,6 +20,9 @@ const LEGACY_STATUS = 599;
 @Injectable()
 @Catch()
 export class HubErrorFilter implements ExceptionFilter<unknown> {
+  /** Whether the original answered these routes with 599. */
+  protected readonly hadLegacyStatus: boolean = true;
+
   constructor(
     private readonly config: AppConfig,
     private readonly logger: PinoLogger,
@@ -39,7 +43,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
     // What is left of the body is not read: the connection is of no further use.
     if (!request.complete) response.setHeader('Connection', 'close');
-    const isLegacy = wasLegacyStatus && this.config.hub.usesLegacyStatus;
+    const isLegacy = this.hadLegacyStatus && wasLegacyStatus && this.config.hub.usesLegacyStatus;
     sendJson(response, isLegacy ? LEGACY_STATUS : status, { Type: 'hub', Message: message });
   }
 
@@ -54,10 +58,19 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
     if (statusOf(error) === 503) {
       return HubRefusal.unavailable('the index cannot be used now; try again');
     }
+    if (error instanceof CodedError) {
+      return { message: error.message, status: error.status, wasLegacyStatus: false };
+    }
     if (error instanceof HttpException && error.getStatus() < 500) {
       return { message: error.message, status: error.getStatus(), wasLegacyStatus: false };
     }
     this.logger.error({ err: error }, 'a hub request failed');
     return { message: 'something went wrong here', status: 500, wasLegacyStatus: false };
   }
+}
+
+/** The same for `/v1`, whose statuses have always said what is wrong. */
+@Catch()
+export class HubV1ErrorFilter extends HubErrorFilter {
+  protected override readonly hadLegacyStatus = false;
 }

@@ -34,6 +34,16 @@ export class HubRefusal extends Error {
     return new HubRefusal(message, 409, false, UNAVAILABLE_RETRY_SECONDS);
   }
 
+  /** It contradicts what is stored. */
+  static conflict(message: string): HubRefusal {
+    return new HubRefusal(message, 409, false);
+  }
+
+  /** A feature of the original that this hub does not have. */
+  static notOffered(message: string): HubRefusal {
+    return new HubRefusal(message, 501, false);
+  }
+
   /** Of a content type that is not taken here. */
   static wrongType(message: string): HubRefusal {
     return new HubRefusal(message, 415, false);

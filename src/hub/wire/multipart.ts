@@ -5,7 +5,7 @@ import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy
 import { FacilitatorError } from '../../protocol/errors.js';
 import { HubRefusal } from './hub-refusal.js';
 
-/** The one file of a form, as it comes in. */
+/** A file of a form, as it comes in. */
 export interface FilePart {
   readonly filename: string;
   readonly bytes: AsyncIterable<Uint8Array>;
@@ -13,7 +13,15 @@ export interface FilePart {
   readonly fields: Promise<ReadonlyMap<string, string>>;
 }
 
-const LIMITS = { fields: 32, fieldSize: 4096, fieldNameSize: 100, files: 8, headerPairs: 50 };
+/** Most files of one form. */
+export const FILES_MOST = 32;
+const LIMITS = {
+  fields: 32,
+  fieldSize: 4096,
+  fieldNameSize: 100,
+  files: FILES_MOST,
+  headerPairs: 50,
+};
 
 /**
  * Reads a multipart form with at most one file, named `file`. The file is handed on while it arrives;
@@ -28,11 +36,55 @@ export async function readMultipart<T>(
   body: AsyncIterable<Uint8Array>,
   take: (file: FilePart) => Promise<T>,
 ): Promise<T | undefined> {
+  let isTaken = false;
+  const [made] = await readFiles(headers, body, take, (name) => {
+    const isFile = name === 'file' && !isTaken;
+    isTaken ||= isFile;
+    return isFile;
+  });
+  return made;
+}
+
+/**
+ * Reads a form with several files, all named `files`. An empty file, or two files of one name, end it.
+ *
+ * @param take - gets each file. Its `fields` resolve when the whole form has arrived.
+ */
+export function readMultipartFiles<T>(
+  headers: IncomingHttpHeaders,
+  body: AsyncIterable<Uint8Array>,
+  take: (file: FilePart) => Promise<T>,
+): Promise<readonly T[]> {
+  const names = new Set<string>();
+  return readFiles(headers, body, take, (name, filename, stream) => {
+    if (name !== 'files') return false;
+    if (filename === '') throw HubRefusal.malformed('a file of the form has no name');
+    if (names.has(filename))
+      throw HubRefusal.malformed(`the form has this file twice: ${filename}`);
+    names.add(filename);
+    let isEmpty = true;
+    stream.once('data', () => {
+      isEmpty = false;
+    });
+    stream.once('end', () => {
+      if (isEmpty) stream.emit('error', HubRefusal.malformed(`empty file: ${filename}`));
+    });
+    return true;
+  });
+}
+
+/** @param isWanted - decides on a part of the form. An error it throws ends the form. */
+async function readFiles<T>(
+  headers: IncomingHttpHeaders,
+  body: AsyncIterable<Uint8Array>,
+  take: (file: FilePart) => Promise<T>,
+  isWanted: (name: string, filename: string, stream: Readable) => boolean,
+): Promise<readonly T[]> {
   const parser = newParser(headers);
   const fields = new Map<string, string>();
   const stop = new AbortController();
-  let incoming: PassThrough | undefined;
-  let taking: Promise<T> | undefined;
+  const incoming: PassThrough[] = [];
+  const taking: Promise<T>[] = [];
   const whole = outcome<ReadonlyMap<string, string>>();
   const fail = (error: unknown): void => {
     stop.abort(error);
@@ -46,31 +98,44 @@ export async function readMultipart<T>(
   });
   parser.on('file', (name, stream, filename) => {
     stream.on('error', fail);
-    if (name.toLowerCase() !== 'file' || incoming !== undefined) {
+    // Older clients leave the file's name out; it has none then.
+    const given = (filename as string | undefined) ?? '';
+    try {
+      if (!isWanted(name.toLowerCase(), given, stream)) {
+        stream.resume();
+        return;
+      }
+    } catch (error) {
       stream.resume();
+      fail(error);
       return;
     }
     const bytes = new PassThrough();
-    incoming = bytes;
+    incoming.push(bytes);
     stream.pipe(bytes);
-    // Older clients leave the file's name out; it has none then.
-    const given = (filename as string | undefined) ?? '';
-    taking = take({ filename: given, bytes, fields: whole.promise });
-    taking.catch(fail);
+    const made = take({ filename: given, bytes, fields: whole.promise });
+    taking.push(made);
+    made.catch(fail);
+  });
+  parser.on('filesLimit', () => {
+    fail(HubRefusal.malformed(`the form has more than ${FILES_MOST} files`));
   });
   try {
     await pipeline(Readable.from(body, { objectMode: false }), parser, { signal: stop.signal });
   } catch (error) {
     const reason: unknown = stop.signal.aborted ? stop.signal.reason : error;
     whole.reject(reason);
-    incoming?.destroy(reason instanceof Error ? reason : new Error('the form ended early'));
-    await taking?.catch(() => undefined);
+    const end = reason instanceof Error ? reason : new Error('the form ended early');
+    for (const bytes of incoming) bytes.destroy(end);
+    await Promise.allSettled(taking);
     throw reason instanceof FacilitatorError || reason instanceof HubRefusal
       ? reason
       : HubRefusal.malformed('multipart: NextPart: EOF');
   }
   whole.resolve(fields);
-  return taking;
+  // One refusal must not leave the other files under way behind the answer.
+  await Promise.allSettled(taking);
+  return Promise.all(taking);
 }
 
 interface Outcome<T> {

@@ -19,7 +19,7 @@ const FEATURES: readonly Feature[] = [
     needs: '`ROLES` with `api`',
   },
   {
-    paths: /^\/(?:hub|api)(?:\/|$)/,
+    paths: /^\/(?:hub|api|v1\/(?:buckets|objects|conversations|owners|overview|seal))(?:\/|$)/,
     isOn: (config) => config.hasRole('hub'),
     name: 'The file hub',
     needs: '`ROLES` with `hub`',
