@@ -6,22 +6,24 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@j
 import type { FacilitatorClient } from '@x402/core/server';
 import { InMemoryClientChannelStorage } from '@x402/evm/batch-settlement/client';
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage';
-import type { Address, Hex } from 'viem';
+import { type Abi, type Address, encodeFunctionData, type Hex } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { sandboxAccount } from '../../sandbox/accounts.js';
 import { type Buyer, type Purchase, stockBuyerAs } from '../../sandbox/buyer.js';
 import { type ChannelSeller, channelSeller } from '../../sandbox/channel-seller.js';
-import { BATCH_SETTLEMENT, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
+import { BATCH_SETTLEMENT, sendNow, USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import { listen } from '../../sandbox/seller.js';
 import { Reference } from '../differential/reference.js';
-import { Channels, ESCROW_ABI } from '../support/channels.js';
+import { Channels, type Claim, ESCROW_ABI } from '../support/channels.js';
 import { deep, it } from '../support/part.js';
 import { newAccount, newNonce } from '../support/payments.js';
 import { World } from '../support/world.js';
 
 const PRICE = 1000n;
 const FUNDS = 10n ** 9n;
+/** For calls whose function is a variable. */
+const ESCROW: Abi = ESCROW_ABI;
 
 /** Who settles for the seller. */
 type Facilitator = (world: World) => Promise<FacilitatorClient>;
@@ -203,6 +205,22 @@ describe.each(FACILITATORS)('channels of the stock client and server, by %s', (_
     expect(await received()).toBe(PRICE * 12n);
   });
 
+  it('claims channels of two tokens together where one storage keeps both', async () => {
+    await openSeller();
+    const buyer = await aBuyer();
+    await calls(buyer, 2);
+    closeSeller();
+    await openSeller({ isPermit2: true });
+    const other = await aBuyer({ isPermit2: true });
+    await calls(other, 3);
+    // The stock manager claims all that is stored, whatever token it was made for.
+    expect(await seller.manager.claim()).toMatchObject([{ vouchers: 2 }]);
+    expect(await buyer.channel()).toMatchObject({ totalClaimed: PRICE * 2n });
+    expect(await other.channel()).toMatchObject({ totalClaimed: PRICE * 3n });
+    await seller.manager.settle();
+    expect(await received(world.coin)).toBe(PRICE * 3n);
+  });
+
   it('gives back to the buyer what it asks for, in parts, and claims the rest meanwhile', async () => {
     await openSeller();
     const buyer = await aBuyer();
@@ -296,5 +314,109 @@ describe.each(FACILITATORS)('channels of the stock client and server, by %s', (_
     expect((await transactions()) - before).toBe(1);
     await seller.manager.settle();
     expect(await received()).toBe(PRICE * 1000n);
+  });
+
+  describe('with others that interfere', () => {
+    /** Everything that the seller has sent to be settled. */
+    type Settle = Parameters<FacilitatorClient['settle']>;
+
+    /** A facilitator that calls another one, after something else was done. */
+    const preceded = (doFirst: (...sent: Settle) => Promise<unknown>): FacilitatorClient => ({
+      verify: (...sent) => facilitator.verify(...sent),
+      settle: async (...sent) => {
+        await doFirst(...sent);
+        return facilitator.settle(...sent);
+      },
+      getSupported: () => facilitator.getSupported(),
+    });
+    const managerBy = (client: FacilitatorClient) =>
+      seller.scheme.createChannelManager(client, `eip155:${world.chainId}`, world.usd);
+
+    interface SentClaim {
+      readonly claims: Claim[];
+      readonly claimAuthorizerSignature: Hex;
+    }
+
+    it('claims what a stranger has copied and sent first', async () => {
+      await openSeller();
+      const buyer = await aBuyer();
+      await calls(buyer, 3);
+      const copied = preceded(async ({ payload }) => {
+        if (payload['type'] !== 'claim') return;
+        const { claims, claimAuthorizerSignature } = payload as unknown as SentClaim;
+        const data = encodeFunctionData({
+          abi: ESCROW_ABI,
+          functionName: 'claimWithSignature',
+          args: [claims, claimAuthorizerSignature],
+        });
+        await sendNow(world.client, { to: BATCH_SETTLEMENT, data });
+      });
+      const { claims } = await managerBy(copied).claimAndSettle();
+      expect(claims).toHaveLength(1);
+      expect(await received()).toBe(PRICE * 3n);
+    });
+
+    it('takes an old claim again without an effect', async () => {
+      await openSeller();
+      const buyer = await aBuyer();
+      const sent: Settle[] = [];
+      const manager = managerBy(
+        preceded((...message) => {
+          sent.push(structuredClone(message));
+          return Promise.resolve();
+        }),
+      );
+      await calls(buyer, 2);
+      await manager.claim();
+      await calls(buyer, 2);
+      await manager.claimAndSettle();
+      const [old] = sent;
+      if (old === undefined) throw new Error('nothing was claimed');
+      for (let times = 0; times < 3; times += 1) {
+        expect(await facilitator.settle(...old)).toMatchObject({ success: true });
+      }
+      expect(await buyer.channel()).toMatchObject({ totalClaimed: PRICE * 4n });
+      expect(await received()).toBe(PRICE * 4n);
+    });
+
+    it('pays once what two managers claim and settle at once', async () => {
+      await openSeller();
+      const buyers = await openBuyers(2);
+      const managers = [managerBy(facilitator), managerBy(facilitator)];
+      // One of the two may hear that there was nothing to do.
+      await Promise.allSettled(managers.map((manager) => manager.claimAndSettle()));
+      await Promise.allSettled(managers.map((manager) => manager.settle()));
+      expect(await received()).toBe(PRICE * BigInt(buyers.length));
+    });
+
+    // The last one: it moves the clock of the chain.
+    it('claims before the end of a withdrawal what was charged until then', async () => {
+      await openSeller({ onchainStateTtlMs: 0 });
+      const buyer = await aBuyer();
+      await calls(buyer, 2);
+      const channelOf = await seller.scheme.getStorage().get((await buyer.channel()).id);
+      if (channelOf === undefined) throw new Error('no channel was stored');
+      const { account } = buyer;
+      await world.client.setBalance({ address: account.address, value: 10n ** 18n });
+      const send = async (
+        call: 'initiateWithdraw' | 'finalizeWithdraw',
+        amounts: readonly bigint[],
+      ): Promise<void> => {
+        const args = [channelOf.channelConfig, ...amounts];
+        const data = encodeFunctionData({ abi: ESCROW, functionName: call, args });
+        const to = BATCH_SETTLEMENT;
+        const hash = await world.client.sendTransaction({ account, chain: null, to, data });
+        const { status } = await world.client.waitForTransactionReceipt({ hash });
+        expect(status).toBe('success');
+      };
+      await send('initiateWithdraw', [PRICE * 10n]);
+      await calls(buyer, 1);
+      expect(await seller.manager.getWithdrawalPendingSessions()).toHaveLength(1);
+      await seller.manager.claimAndSettle();
+      await world.client.increaseTime({ seconds: 900 });
+      await send('finalizeWithdraw', []);
+      expect(await received()).toBe(PRICE * 3n);
+      expect(await world.balance(world.usd, account.address)).toBe(FUNDS - PRICE * 3n);
+    });
   });
 });
