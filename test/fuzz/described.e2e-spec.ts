@@ -87,6 +87,11 @@ const RULES_OF_VALUES: readonly {
     because: 'which parameters are given together cannot be said',
   },
   {
+    operation: /^newestSettlements$/,
+    answer: /search and sale cannot/,
+    because: 'a field that another one excludes is said in words',
+  },
+  {
     operation: /^(verify|settle).*(ByQuery|LookUp)$/,
     answer: /each a JSON object in base64url/,
     because: 'what base64url decodes to, and that both are given, cannot be said',
