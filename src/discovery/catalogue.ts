@@ -11,7 +11,7 @@ export interface Paid {
   readonly scheme: string;
   readonly method: string;
   readonly asset: Address;
-  /** What was signed, atomic units. */
+  /** The signed amount, atomic units. */
   readonly amount: bigint;
   /** Whether anything was paid at all. */
   readonly isWorthless: boolean;
@@ -28,14 +28,14 @@ export interface Lesson {
   readonly declared: Declared;
 }
 
-/** What came of lessons. */
+/** The result of catalogue updates. */
 export interface Learnt {
   readonly listed: number;
   readonly refused: number;
 }
 
 /**
- * Where the catalogue is written. What is learnt may be learnt again.
+ * Writes the catalogue. Every update may be repeated.
  *
  * @throws ArchiveError from every method.
  */
@@ -72,7 +72,7 @@ export interface CatalogueEntry {
   readonly position: EntryPosition;
 }
 
-/** A place in the list, for whoever goes on from there. */
+/** A position in the list, from which the next page goes on. */
 export interface EntryPosition {
   /** In thousandths. */
   readonly score: number;
@@ -103,7 +103,7 @@ export interface FoundEntries {
   readonly method: 'text' | 'text+trigram';
 }
 
-/** What is known of a place, listed or not. */
+/** The state of a listing, shown or not. */
 export interface Standing {
   readonly chainId: number;
   readonly payTo: Address;
@@ -134,7 +134,7 @@ export interface CatalogueReader {
     most: number,
   ): Promise<FoundEntries | 'unreadable'>;
 
-  /** What is known of a resource, by its URL or by one that its template stands for. */
+  /** The states of a resource, by its URL or by a URL template that matches it. */
   standings(
     place: { readonly resource: string; readonly payTo?: Address | undefined },
     since: Date,

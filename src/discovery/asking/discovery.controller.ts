@@ -33,7 +33,7 @@ import {
 import { pageText } from './page-text.js';
 import { validate } from './validation.js';
 
-/** What is listed shows within a second; whoever asks more often may be given the same. */
+/** A listing shows within a second; a caller that asks more often may get a cached answer. */
 const CACHE = 'public, max-age=1';
 
 /** The catalogue, the same at every path it is served at. Everybody may ask: buyers have no keys. */
@@ -105,7 +105,7 @@ abstract class DiscoveryController {
     return answer;
   }
 
-  /** Whoever brings it: the signature says whose words they are. */
+  /** Anyone may submit a statement: its signature proves the author. */
   @Post('statements')
   @HttpCode(200)
   @DescribesStatement()

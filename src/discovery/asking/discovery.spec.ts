@@ -150,7 +150,7 @@ describe('the catalogue, asked', () => {
     expect(resourcesOf(await list({ offset: '10000' }))).toEqual([]);
   });
 
-  it('gives a page to whoever asks for a thousand', async () => {
+  it('gives a page to a caller that asks for a thousand', async () => {
     await learnMany(120);
     expect((await list({ limit: '1000' })).items).toHaveLength(100);
     expect((await list({ limit: '0' })).items).toHaveLength(1);
@@ -246,7 +246,7 @@ describe('the catalogue, asked', () => {
     const codeOf = async (resource: string, more: object = {}) =>
       (await ask.status({ resource, ...more }))['code'];
 
-    it('is told of what is listed, with any query and in any spelling', async () => {
+    it('says what is listed, with any query and in any spelling', async () => {
       await catalogue.learn([aLesson()]);
       expect(await ask.status({ resource: 'HTTPS://Shop.example.com/weather?a=b' })).toEqual({
         resource: RESOURCE,
@@ -269,7 +269,7 @@ describe('the catalogue, asked', () => {
       expect(await codeOf(RESOURCE, { payTo: OTHER_PAYEE })).toBe('unknown');
     });
 
-    it('is told of what is not', async () => {
+    it('says what is not listed', async () => {
       await catalogue.learn([
         { paid: aPaid(), declared: { code: 'tool_name', path: 'a', resource: at('tool') } },
         aLesson({ resource: at('old') }, { at: NOON - 40 * DAY_MS }),

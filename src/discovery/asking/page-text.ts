@@ -4,8 +4,8 @@ import type { Answer } from './discovery.js';
 const texts = new WeakMap<object, string>();
 
 /**
- * An answer as JSON, the same as `JSON.stringify` writes. What stands in its lists is written once for as long
- * as the same object is shown.
+ * An answer as JSON, the same as `JSON.stringify` writes. The text of a list item is cached with
+ * its object.
  */
 export function pageText(answer: Answer): string {
   const fields = Object.entries(answer)

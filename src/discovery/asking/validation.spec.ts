@@ -36,7 +36,7 @@ describe('a declaration, asked about beforehand', () => {
     expect(of({ x402Version: 1, accepts: [offer] })).toMatchObject({ code: 'not_declared' });
   });
 
-  it('is told the field that is wrong', () => {
+  it('names the field that is wrong', () => {
     const wrong = { bazaar: { info: { input: { ...input, method: 'TRACE' } } } };
     expect(of({ x402Version: 2, resource, accepts: [offer], extensions: wrong })).toEqual({
       valid: false,
@@ -72,7 +72,7 @@ describe('a declaration, asked about beforehand', () => {
     expect(answer?.['path']).toBe(path);
   });
 
-  it('of the stock library fits its own schema, and says where there is none', () => {
+  it('of the stock library fits its own schema, and reports a missing one', () => {
     const notesOf = (extensions: unknown) =>
       of({ x402Version: 2, resource, accepts: [offer], extensions })?.['notes'];
     const body = declareDiscoveryExtension({
@@ -104,7 +104,7 @@ describe('a declaration, asked about beforehand', () => {
   });
 
   it.each([undefined, null, [], 'text', {}, { accepts: {} }, { x402Version: 3, accepts: [] }])(
-    'is none in %j',
+    'is not found in %j',
     (body) => {
       expect(of(body)).toBeUndefined();
     },

@@ -104,7 +104,7 @@ describe('what a settle request declares', () => {
     expect(await told(late, 'success', 'theirs')).toMatchObject({ code: 'first_request_counts' });
   });
 
-  it('is told what is wrong with it, whatever becomes of the payment', async () => {
+  it('reports what is wrong with it, whatever the outcome of the payment', async () => {
     const one = carried(BAD);
     one?.beforeClaim(REF);
     const wrong = {
@@ -116,14 +116,14 @@ describe('what a settle request declares', () => {
     for (const result of ['success', 'failure'] as const) {
       expect(await told(one, result)).toEqual(wrong);
     }
-    // Whoever asks later is told the same.
+    // Later requests get the same answer.
     expect(JSON.parse(noted[0]?.content ?? '')).toEqual({
       code: 'resource_scheme',
       path: 'paymentPayload.resource.url',
     });
   });
 
-  it('is not listed when it was paid in a token that nobody vouches for', async () => {
+  it('is not listed when it was paid in an unknown token', async () => {
     isKnown = false;
     expect(await told(carried(GOOD))).toMatchObject({
       status: 'rejected',
@@ -138,7 +138,7 @@ describe('what a settle request declares', () => {
     expect(await told(one)).toMatchObject({ status: 'rejected', code: 'catalogue_off' });
   });
 
-  it('is told where no payment lists it, once it was paid', async () => {
+  it('reports a listing removed from the catalogue, once it was paid', async () => {
     const asked: EntryName[] = [];
     for (const code of ['removed', 'denied'] as const) {
       refused = (entry) => {

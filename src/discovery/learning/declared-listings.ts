@@ -23,9 +23,9 @@ import { extensionResponses } from './extension-responses.js';
 import { KnownRefusals } from './known-refusals.js';
 
 /**
- * Reads what settle requests declare, and notes it before the payment is claimed: whoever dies behind that has
- * lost nothing. A request that joins the claim of another notes nothing: once a payment is broadcast, everybody
- * can present it, and would else write what they like under its payee.
+ * Reads what settle requests declare, and notes it before the payment is claimed, so that a crash
+ * after the claim loses nothing. A request that joins the claim of another notes nothing: once a
+ * payment is broadcast, anyone can present it, and could write under its payee's name.
  */
 @Injectable()
 export class DeclaredListings implements SettleExtension {
@@ -126,7 +126,7 @@ class CarriedListing implements CarriedExtension {
 
   #codeOf({ result, settlementId }: ExtendedOutcome): ListingCode {
     if (this.catalogue.refusals === undefined) return 'catalogue_off';
-    // What is wrong with it is wrong whatever becomes of the payment.
+    // A faulty declaration stays faulty, whatever the outcome of the payment.
     if ('code' in this.declared) return this.declared.code;
     if (result === 'failure') return 'not_settled';
     if (this.#claimed === undefined || this.#claimed !== settlementId)

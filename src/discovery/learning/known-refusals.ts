@@ -8,12 +8,12 @@ import { PostgresRefusals, type StandingRefusals } from '../postgres/postgres-re
 
 /** How old it may be before it is read again, milliseconds. */
 const FRESH_MS = 10_000;
-/** What is older, because it could not be read again, is not known any more. */
+/** An older state, which could not be read again, does not count as known. */
 const KNOWN_MS = 60_000;
 
 /**
- * What is known of entries that no payment lists, as it was some seconds ago. Nobody waits for it: it is read beside
- * those who ask, once for all of them, and not while nobody asks.
+ * Entries that no payment lists, as they were some seconds ago. Requests never wait for this read:
+ * it runs in the background, once for all of them, and only while there are requests.
  */
 @Injectable()
 export class KnownRefusals {
@@ -31,7 +31,7 @@ export class KnownRefusals {
     this.#reading = new Shared(read, FRESH_MS, () => clock.steady());
   }
 
-  /** Somebody will ask: it is read if it is not fresh. */
+  /** Announces a request: the state is read again if it is not fresh. */
   prepare(): void {
     this.#reading.get().catch((error: unknown) => {
       this.logger.debug(

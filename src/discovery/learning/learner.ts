@@ -31,9 +31,9 @@ const UPKEEP_MS = 3_600_000;
 const KEPT_TIMES = 2;
 
 /**
- * Learns from payments that the history has: looks what became of the claims that came with a declaration,
- * writes the catalogue, and only then forgets the declaration. Killed anywhere it does the same again, and what
- * is learnt twice is learnt once. Any number of processes may do so.
+ * Updates the catalogue from payments in the history: it reads the outcomes of the claims that came
+ * with a declaration, writes the catalogue, and only then deletes the declaration. After a crash it
+ * does the same again; repeated updates have no further effect. Any number of processes may do so.
  */
 @Injectable()
 export class Learner {
@@ -67,7 +67,7 @@ export class Learner {
     await this.#rounds.stop();
   }
 
-  /** By chain, how long ago all that was to be learnt was learnt, ms. */
+  /** By chain, the age of the last complete update, ms. */
   lags(): ReadonlyMap<number, number> {
     const now = this.clock.steady();
     return new Map([...this.#learntAt].map(([chainId, at]) => [chainId, now - at]));

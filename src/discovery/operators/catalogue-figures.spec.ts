@@ -26,7 +26,7 @@ describe('figures of the catalogue', () => {
     figures = new CatalogueFigures({ count }, { lags }, { expiryMs: 1000 }, clock);
   });
 
-  it('are counted once a minute, whoever asks', async () => {
+  it('are counted once a minute for all callers', async () => {
     const now = clock.now();
     expect(await figures.counts()).toBe(COUNTS);
     await figures.counts();

@@ -4,10 +4,10 @@ import { CatalogueSettings } from '../catalogue-settings.js';
 import { Learner } from '../learning/learner.js';
 import { type CatalogueCounts, PostgresCounts } from '../postgres/postgres-counts.js';
 
-/** Counting reads every entry: whoever asks more often hears the same. */
+/** Counting reads every entry, so the result is cached for this long. */
 const COUNTED_FOR_MS = 60_000;
 
-/** What is measured of the catalogue, in processes that learn. */
+/** Figures of the catalogue, in processes that index it. */
 @Injectable()
 export class CatalogueFigures {
   #counted: { readonly at: number; readonly counts: Promise<CatalogueCounts> } | undefined;

@@ -183,7 +183,7 @@ describe('a host that is denied', () => {
     `${'a'.repeat(250)}.com`,
     'a\u0000b',
     '[shop]',
-  ])('%j is none', (text) => {
+  ])('rejects %j', (text) => {
     expect(readHost(text)).toBeUndefined();
   });
 });

@@ -41,7 +41,7 @@ export interface SignedStatement {
   readonly signature: Hex;
 }
 
-/** What is signed (EIP-712). Fields of words that are empty are not corrected. */
+/** The signed message (EIP-712). Empty text fields correct nothing. */
 export const STATEMENT_TYPES = {
   CatalogueStatement: [
     { name: 'action', type: 'string' },

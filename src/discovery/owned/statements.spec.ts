@@ -94,7 +94,7 @@ describe('statements of payees', () => {
     by.accept(await readBody(CatalogueStatementDto, body));
   const refused = (body: unknown) => codeOf(accept(body));
 
-  it('takes an entry away for its payee, and for nobody else', async () => {
+  it('takes an entry away for its payee, and only for its payee', async () => {
     expect(await accept(await signed())).toMatchObject({
       code: 'removed',
       network: 'eip155:56',
@@ -178,7 +178,7 @@ describe('statements of payees', () => {
     ['a text that is too long', { description: 'x'.repeat(501) }],
     ['an icon that is no URL of the web', { iconUrl: 'javascript:alert(1)' }],
     ['an icon inside', { iconUrl: 'http://169.254.169.254/latest' }],
-    ['a type that is none', { mimeType: 'text' }],
+    ['a type that is malformed', { mimeType: 'text' }],
     ['a tag that cannot be seen', { tags: ['\u200b'] }],
     ['six tags', { tags: ['a', 'b', 'c', 'd', 'e', 'f'] }],
     ['the same tag twice', { tags: ['a', 'A'] }],

@@ -37,7 +37,7 @@ const LIFETIME_MS = 3_600_000;
 const AHEAD_MS = 300_000;
 
 const DONE = {
-  remove: { code: 'removed', message: 'It is not listed any more, whoever pays for it.' },
+  remove: { code: 'removed', message: 'It is not listed any more, and no payment lists it again.' },
   correct: { code: 'corrected', message: 'It is listed with these words, whatever is declared.' },
   restore: { code: 'restored', message: 'What the next payment declares is listed again.' },
 } as const satisfies Record<StatementAction, object>;
@@ -90,7 +90,7 @@ export class Statements {
     if (issuedAt < now - LIFETIME_MS || (endsAt !== undefined && endsAt <= now)) {
       throw new CodedError(
         ...([400, 'statement_expired'] as const),
-        'issuedAt is more than an hour ago, or until is over: sign it anew.',
+        'issuedAt is more than an hour ago, or until has passed: sign a new statement.',
       );
     }
   }

@@ -27,7 +27,7 @@ const ALIKE_MAX = 8;
 const WORDS_MAX = 5;
 /** Shorter ones are alike to everything. */
 const LETTERS_MIN = 3;
-/** Whoever excludes words, or quotes, is taken at their word. */
+/** A query that excludes words or has quotes is matched exactly. */
 const SAYS_HOW = /"|(?:^|\s)-|\bor\b/i;
 
 /** What PostgreSQL says of a statement that took longer than it may. */

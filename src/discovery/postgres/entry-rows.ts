@@ -13,12 +13,12 @@ export function callOf({ method, toolName }: Listing): string {
   return toolName ?? method ?? '';
 }
 
-/** Of a resource and its call, whoever is paid for it. */
+/** Of a resource and its call, for any payee. */
 export function placeOf(listing: Listing): Buffer {
   return nameOf([listing.type, listing.resource, callOf(listing)]);
 }
 
-/** Of an entry: a payee's own, so that nobody else's payment finds it. */
+/** The id of an entry contains its payee, so that a payment to another payee never changes it. */
 export function entryIdOf(
   { chainId, payTo }: Pick<Paid, 'chainId' | 'payTo'>,
   listing: Listing,

@@ -34,7 +34,7 @@ describe('entries that were read before', () => {
     { quality: '{"score":1}' },
     { others: '1' },
     { offers: '[]' },
-  ])('are read anew once a row says something else: %j', (change) => {
+  ])('are read again once a row has changed: %j', (change) => {
     const known = new KnownEntries();
     const first = known.read(row());
     const second = known.read(row(change));

@@ -34,8 +34,8 @@ interface Known {
 const KEPT_LENGTH = 2_097_152;
 
 /**
- * Entries that were read lately. A row that says what it said before is the same object again, so that
- * whoever shows it need not write it out again: that is most of what a page costs.
+ * Entries that were read lately. An unchanged row gives the same object again, so that its text
+ * need not be written again: that is most of the cost of a page.
  */
 export class KnownEntries {
   /** Those that were read last come last. */

@@ -191,7 +191,7 @@ export class PostgresCalls implements CallWriter, CallReader {
             then coalesce(${dueAt ?? null}::timestamptz, 'infinity') else due_at end
         where id = ${Buffer.from(id, 'hex')}`.execute(this.db),
     );
-    // What is out of the window stays out of it.
+    // Calls outside the window stay outside.
     await asked(
       sql`
         delete from x402.catalogue_calls where entry_id = ${Buffer.from(id, 'hex')}

@@ -20,7 +20,10 @@ import { type EntryRow, KnownEntries } from './known-entries.js';
 
 /** Of entries and refusals of one place. */
 const STANDINGS_MAX = 50;
-/** Entries of a list that are counted: nobody pages through more by number, and to count all takes longer than to read. */
+/**
+ * Entries of a list that are counted: no one pages through more by number, and counting all takes
+ * longer than reading.
+ */
 const COUNTED_MAX = 1000;
 
 /** {@link CatalogueReader} in the database of the history. */
@@ -170,7 +173,7 @@ function isAt(url: string, isTemplate: RawBuilder<unknown>): RawBuilder<boolean>
     and ${url} like ${pattern}))`;
 }
 
-/** What is asked for, of what is shown to anybody. */
+/** The filter of the request, within the entries that are public. */
 function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
   const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since } = filter;
   const conditions = [

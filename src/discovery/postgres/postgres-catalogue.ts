@@ -244,7 +244,7 @@ async function writeEntry(
       }),
     )
     .execute();
-  // What was declared later stands; the same again writes nothing.
+  // The latest declaration wins; an equal one writes nothing.
   await transaction
     .updateTable('catalogue_entries')
     .set(said)

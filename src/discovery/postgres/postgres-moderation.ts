@@ -100,7 +100,7 @@ export class PostgresModeration implements ModerationStore {
     const conditions: readonly RawBuilder<unknown>[] = [
       ...(kind === undefined ? [] : [sql`kind = ${kind}`]),
       ...(value === undefined ? [] : [sql`value = ${value}`]),
-      // Compared there: a time of the database is finer than one of ours.
+      // Compared in the database: its times are finer than those of this process.
       ...(after === undefined
         ? []
         : [

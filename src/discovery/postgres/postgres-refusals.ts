@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { asked } from '../../history/postgres/database.js';
 import { CatalogueDatabase } from './catalogue-database.js';
 
-/** Of each kind; of what is beyond that a settle is told only that it is not decided yet. */
+/** Limit of each kind; beyond it a settle is answered that the listing is not decided yet. */
 const MOST = 10_000;
 
-/** What is not listed, whoever pays for it. */
+/** Entries that no payment lists. */
 export interface StandingRefusals {
   /** Entries that their payees have taken back: ids in hex, and until when (milliseconds since the epoch). */
   readonly removed: ReadonlyMap<string, number>;

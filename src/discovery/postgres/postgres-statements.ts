@@ -27,7 +27,7 @@ export class PostgresStatements implements StatementStore {
   write(statement: Statement): Promise<'written' | 'stale' | 'unknown'> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
-        // What is learnt meanwhile would have read the statement before.
+        // A concurrent update would read the statement as it was before.
         await sql`select pg_advisory_xact_lock(${WRITER_LOCK})`.execute(transaction);
         const id = entryIdNamed(statement);
         const last = await lastIssuedAt(transaction, id);

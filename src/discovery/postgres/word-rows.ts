@@ -2,17 +2,18 @@ import { type Kysely, sql } from 'kysely';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 
-/** Words that are looked for at a time: whoever learns waits as long. */
+/** Words that are looked up at a time: indexing waits as long. */
 const PORTION = 500;
 /** So many portions at most, one after the other while more than a part of one was gone. */
 const PORTIONS_MAX = 100;
 const MANY_GONE = PORTION / 4;
 
 /**
- * Drops words that no entry has any more, those first that were not looked for the longest. What is written only to be
- * written over gathers no faster than it goes.
+ * Drops words that no entry has any more, those first that were not looked for the longest. Words
+ * that are soon replaced are dropped as fast as they appear.
  *
- * @param lock - of those who write entries: one that is being written has words that are seen nowhere yet.
+ * @param lock - of those who write entries: one that is being written has words that are seen
+ *   nowhere yet.
  * @throws ArchiveError
  */
 export async function forgetWords(db: Kysely<Tables>, lock: number): Promise<void> {

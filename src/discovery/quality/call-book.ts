@@ -10,7 +10,10 @@ export interface DeclaredCall {
 
 /** @throws ArchiveError. */
 export interface CallWriter {
-  /** Of settlements that are over; those of no entry are passed over. What is linked twice is linked once. */
+  /**
+   * Of settlements that are over; those without an entry are skipped. Linking twice has no further
+   * effect.
+   */
   link(chainId: number, calls: readonly DeclaredCall[], now: Date): Promise<void>;
 }
 
@@ -31,7 +34,7 @@ export interface Rating {
 
 /** What an entry's calls are rated from. @throws ArchiveError from every method. */
 export interface CallReader {
-  /** Due longest first; nobody else gets them before `until`. */
+  /** Longest due first; no other process gets them before `until`. */
   takeDue(now: Date, until: Date, most: number): Promise<readonly DueEntry[]>;
 
   /** The newest that were paid or failed, and whether one may still change. */
@@ -45,11 +48,11 @@ export interface CallReader {
   paidBy(payers: readonly Address[], since: Date): Promise<readonly Address[]>;
 
   /**
-   * Other payees that payers have bought listed things from, of which three others did so that are none of these
-   * payers: what only a ring pays for tells nobody of the ring apart.
+   * Other payees from which these payers bought listed resources, if three further payers did so,
+   * too. Resources that only a ring of payers buys say nothing about its members.
    *
-   * @param payers - those that are asked about.
-   * @param circle - payees that tell nothing.
+   * @param payers - the payers in question.
+   * @param circle - payees that do not count.
    * @param all - payers of the entry.
    */
   witnesses(

@@ -27,7 +27,7 @@ export type Circle = ReadonlySet<Address>;
 /** Which other payees a payer has bought from, as far as those are known by others too. */
 export type Witnesses = ReadonlyMap<Address, readonly Address[]>;
 
-/** What is shown of an entry, in the names that other catalogues have where they have one. */
+/** The shown figures of an entry, under the names other catalogues use, where they have one. */
 export interface Quality {
   readonly l30DaysTotalCalls: number;
   readonly l30DaysUniquePayers: number;
@@ -35,7 +35,7 @@ export interface Quality {
   readonly l30DaysRepeatPayers: number;
   /** Paid, of the circle; in none of the other numbers. */
   readonly l30DaysExcludedCalls: number;
-  /** Of settlements that were paid or failed; missing where there is none. */
+  /** Of settlements that were paid or failed; missing without any. */
   readonly l30DaysSuccessRate?: number;
   /** From the claim to the block. */
   readonly l30DaysMedianSettleMs?: number;

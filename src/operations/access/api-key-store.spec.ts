@@ -83,7 +83,7 @@ describe('ApiKeyStore', () => {
     expect(store.payeesOfOwner('other')).toEqual(new Set());
   });
 
-  it('knows an operator by all keys of an id that may be told of settlements', async () => {
+  it('knows an operator by all keys of an id that may read settlements', async () => {
     mount(
       '..2',
       fileOf(
@@ -92,7 +92,7 @@ describe('ApiKeyStore', () => {
         createApiKey('ops', ['admin']).record,
         createApiKey('page', ['admin']).record,
         createApiKey('shop', ['history'], [`0x${'a1'.repeat(20)}`]).record,
-        // A seller that shares the id of an operator would hear what that one hears.
+        // A seller that shares the id of an operator would get the operator's events.
         createApiKey('both', ['history', 'admin']).record,
         createApiKey('both', ['history']).record,
       ),

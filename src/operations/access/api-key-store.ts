@@ -16,7 +16,7 @@ export interface ApiKeyStatus {
 
 /** How soon a changed file is seen. */
 const LOOK_INTERVAL_MS = 1000;
-/** Ours have 48 characters; nobody has to hash a longer one for a stranger. */
+/** Keys of this service have 48 characters; longer ones are not hashed, to save work. */
 const KEY_LENGTH_MAX = 256;
 
 /**
@@ -43,7 +43,10 @@ export class ApiKeyStore implements PayeeAccess {
     private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
   ) {}
 
-  /** @throws ApiKeyFileError when the file cannot be used: nobody would be let in, or everybody. */
+  /**
+   * @throws ApiKeyFileError when the file cannot be used: without it no caller would be let in, or
+   *   every caller.
+   */
   async start(): Promise<void> {
     await this.#load();
     this.#timer = setInterval(() => void this.reload(), LOOK_INTERVAL_MS).unref();
@@ -75,7 +78,7 @@ export class ApiKeyStore implements PayeeAccess {
     };
   }
 
-  /** Reads the file if it has changed. One that cannot be used changes nothing and is told once. */
+  /** Reads the file if it has changed. A file with errors changes nothing and is logged once. */
   async reload(): Promise<void> {
     try {
       await this.#load();

@@ -51,7 +51,7 @@ describe('API keys', () => {
     ]);
   });
 
-  it('are refused with a tenant that is none, whose name is not repeated', () => {
+  it('are refused with a malformed tenant, whose name is not repeated', () => {
     const key = { id: 'shop', sha256: HASH, scopes: ['history'], tenant: 'x402_secret' };
     expect(problemOf(fileOf(key))).toBe('API_KEYS_FILE: keys.0.tenant is not among the tenants');
     const tenants = { x402_secret: { payees: ['0x'] }, 'x402 secret': { payees: [] } };
@@ -80,7 +80,7 @@ describe('API keys', () => {
     ['a list', '[]', 'the file Invalid input: expected object, received array'],
     ['another version', '{"version":2,"keys":[]}', 'version Invalid input: expected 1'],
     [
-      'a hash that is none',
+      'a malformed hash',
       fileOf({ id: 'shop', sha256: 'x402_secret', scopes: ['verify'] }),
       'keys.0.sha256 must be 64 lower-case hex digits',
     ],

@@ -68,7 +68,7 @@ export function parseApiKeys(text: string): readonly KnownApiKey[] {
   const parsed = FileSchema.safeParse(json);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message, code }) => {
-      // zod repeats the names of unknown fields, and somebody may have pasted a key there.
+      // zod repeats the names of unknown fields, and one may be a key pasted by mistake.
       const what = code === 'unrecognized_keys' ? 'has a field that is not known' : message;
       return `${placeOf(path)} ${what}`;
     });
@@ -101,8 +101,8 @@ function placeOf(path: readonly PropertyKey[]): string {
 }
 
 /**
- * What is kept of a key. A key has 256 random bits: nobody can try them all, however fast the hash,
- * so a slow one, which protects what people can remember, would only make requests dear.
+ * The stored form of a key. A key has 256 random bits, so no one can try them all. A slow hash,
+ * which protects passwords, would only slow down requests.
  */
 export function hashApiKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');

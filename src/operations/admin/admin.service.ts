@@ -34,7 +34,7 @@ import { DeploymentReport } from '../health/deployment-report.js';
 import type { UnclaimedHealth } from '../health/unclaimed-health.js';
 import { SettleCounts, type SettleTotals } from '../settles/settle-counts.js';
 
-/** A lane that nobody has held for this long belongs to a key that is not ours any more. */
+/** A lane without a holder for this long belongs to a removed key. */
 const FORGOTTEN_MS = 24 * 3_600_000;
 const ATTEMPTS_SHOWN = 200;
 const SETTLEMENTS_SHOWN = 50;
@@ -89,7 +89,7 @@ export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei'
 interface QueueView {
   /** Claimed, nothing signed yet. */
   readonly queued: number;
-  /** Milliseconds since the oldest of them was claimed; 0 when there is none. */
+  /** Milliseconds since the oldest of them was claimed; 0 without any. */
   readonly oldestQueuedMs: number;
   /** Queued, sent, or included and not final. */
   readonly unfinished: number;

@@ -62,7 +62,7 @@ describe('the life of a settlement', () => {
     expect(await codeOf(away.of('b'))).toEqual([503, 'history_unavailable']);
   });
 
-  it('is none of an id that nobody knows', async () => {
+  it('does not exist for an unknown id', async () => {
     expect(await lives().of('b')).toBeUndefined();
     const away = new RedisUnavailableError('byId', undefined);
     await expect(lives(away).of('b')).rejects.toBe(away);

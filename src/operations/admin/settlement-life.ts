@@ -17,7 +17,7 @@ import { AdminService, type LaneAttemptView } from './admin.service.js';
 /** To whom it was sold. Keys are known here by their hashes alone, and told of as there or not. */
 interface SaleView {
   readonly state: Sale['state'];
-  /** Id of the request that was told of it: its process, and a number. */
+  /** Id of the request that got the answer: its process, and a number. */
   readonly requester?: string;
   readonly isBoundToKey: boolean;
   readonly isSoldToKey: boolean;
@@ -28,7 +28,7 @@ interface SettlementLife {
   readonly network: string;
   readonly settlement: SettlementStatus;
   readonly sale: SaleView;
-  /** Handed out by a 202 answer. */
+  /** Accepted with a 202 answer. */
   readonly isAsync: boolean;
   /** That carry it now; what is final has none. */
   readonly attempts: readonly LaneAttemptView[];

@@ -27,7 +27,10 @@ export class HealthController {
   }
 }
 
-/** The public port is told what is up and what is down; addresses, balances and delays are for operators. */
+/**
+ * The public port shows only what is up and what is down; addresses, balances and delays are for
+ * operators.
+ */
 async function told(
   request: IncomingMessage,
   report: Promise<HealthCheckResult>,

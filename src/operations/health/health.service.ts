@@ -11,7 +11,7 @@ import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { FeatureHealth, HEALTH_TIMEOUT_MS } from '../../platform/observability/feature-health.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
 
-/** Answers from what is known; asks nobody but Redis. */
+/** Answers from known state; only Redis is asked. */
 @Injectable()
 export class HealthService {
   #found: readonly FeatureHealth[] | undefined;

@@ -27,7 +27,7 @@ export interface LaneHealth {
   readonly treasury?: TreasuryStatus;
 }
 
-/** A lane that nobody has written for this long is history: its key was taken out. */
+/** A lane without a writer for this long is not shown: its key was removed. */
 const REMEMBERED_MS = 3_600_000;
 
 /** The lanes of the deployment, those included that lost their writer within the last hour. */

@@ -97,7 +97,7 @@ function endpointTrouble(health: EndpointHealth): EndpointTrouble | undefined {
   return health.refusals.proved.length > 0 ? 'cannot_answer' : undefined;
 }
 
-/** Milliseconds since a block's own time; a clock that is ahead of ours makes none. */
+/** Milliseconds since a block's own time; 0 if the block's clock is ahead. */
 function ageMs({ timestamp }: BlockHeader, now: number): number {
   return Math.max(0, now - timestamp * 1000);
 }

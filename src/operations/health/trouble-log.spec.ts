@@ -28,7 +28,7 @@ describe('the log of lanes and networks', () => {
   const log = { warn: write('warn'), info: write('info'), error: write('error') };
   const troubles = new TroubleLog(deployment, { processId: OWN }, log);
 
-  /** What is logged within so many seconds. */
+  /** The log lines within so many seconds. */
   async function within(seconds: number): Promise<unknown[]> {
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
     lines = [];

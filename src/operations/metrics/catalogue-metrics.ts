@@ -48,7 +48,7 @@ export class CatalogueGauges implements Sampler {
     const counted = await within(PATIENCE_MS, this.figures.counts()).catch(() => undefined);
     if (counted?.inTime !== true) return;
     const { listed, denials } = counted.value;
-    // A chain that is learnt from and has no entry has 0 of them.
+    // An indexed chain without an entry has 0 of them.
     for (const chainId of new Set([...this.figures.lags().keys(), ...listed.keys()])) {
       this.#entries.set({ network: caip2Of(chainId) }, listed.get(chainId) ?? 0);
     }

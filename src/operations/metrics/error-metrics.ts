@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** Where something failed in a way nobody expected. `queue` is the connection of BullMQ to Redis. */
+/** Where an unexpected error happened. `queue` is the connection of BullMQ to Redis. */
 const PLACES = ['http', 'verify', 'settle', 'lane', 'queue'] as const;
 
 export type CountError = (place: (typeof PLACES)[number]) => void;

@@ -32,7 +32,7 @@ describe('hub metrics', () => {
     expect(text).toContain('x402_hub_storage_free_bytes 1000000');
   });
 
-  it('shows no free bytes where nobody can count them', async () => {
+  it('shows no free bytes where they cannot be counted', async () => {
     const { registry, metrics } = build('storage_slow', Promise.reject(new Error('gone')));
     await metrics.refresh();
     const text = await registry.metrics();

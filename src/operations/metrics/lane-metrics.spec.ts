@@ -17,7 +17,7 @@ const anAttempt = (settlementIds: readonly string[]): Attempt => ({
   allocatedAtBlock: 1n,
 });
 
-/** What the observer was told, as a scrape shows it. */
+/** The scrape after some calls of the observer. */
 async function scrapeAfter(
   tell: (observer: LaneObserver) => void,
   waitsMs: readonly number[] = [],

@@ -205,7 +205,7 @@ function laneSeries(registry: Registry) {
     }),
     collectedAgain: new Counter({
       name: 'x402_settlements_collected_again_total',
-      help: 'Settlements reported as success that a reorganisation removed; they are being collected again.',
+      help: 'Settlements reported as success that a reorganisation removed; they are resubmitted.',
       labelNames: ['network'],
       registers,
     }),

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import { VERSION } from '../../platform/config/version.js';
 import { toOpenMetrics } from './open-metrics.js';
 
-/** Something whose gauges are set when somebody looks. */
+/** A source of gauges, read at each scrape. */
 export interface Sampler {
   /** Never fails: what cannot be read now is absent from this scrape. */
   refresh(): Promise<void>;

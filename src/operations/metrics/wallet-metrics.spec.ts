@@ -22,7 +22,7 @@ const spending = (asset: Address, amount: bigint) => ({
 });
 
 describe('wallet metrics', () => {
-  it('count budgets in whole tokens, and not in tokens nobody knows the decimals of', async () => {
+  it('count budgets in whole tokens, and not in tokens with unknown decimals', async () => {
     const registry = new Registry();
     const observer = walletMetrics(registry, { assets: [known] });
     observer.counted({ step: 'reserved', spending: spending(USDX, 1_500_000n) });

@@ -12,7 +12,9 @@ import type { Sampler } from './scrape.service.js';
 const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const NATIVE_DECIMALS = 18;
 
-/** Counts what wallets do. Every label has values from a list of ours, or from the settings. */
+/**
+ * Counts what wallets do. The values of every label come from a fixed list or from the settings.
+ */
 export function walletMetrics(
   registry: Registry,
   { assets }: Pick<WalletConfig, 'assets'>,
@@ -61,7 +63,7 @@ export function walletMetrics(
     counted: ({ step, spending: { chainId, asset, amount } }) => {
       const known = decimals.get(assetNameOf({ chainId, asset }));
       const places = asset === zeroAddress ? NATIVE_DECIMALS : known;
-      // Of a token nobody knows the decimals of, there is no number of tokens.
+      // A token with unknown decimals has no number of whole tokens.
       if (places === undefined) return;
       const network = caip2Of(chainId);
       tokens.inc({ step, network, asset }, Number(formatUnits(amount, places)));

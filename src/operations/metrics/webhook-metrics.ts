@@ -34,7 +34,7 @@ export function webhookMetrics(registry: Registry): WebhookObserver {
   };
 }
 
-/** Gauges of what waits to be told, the same from every process that delivers. */
+/** Gauges of pending deliveries, the same from every process that delivers. */
 @Injectable()
 export class WebhookGauges implements Sampler {
   readonly #waiting: Gauge;
