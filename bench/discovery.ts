@@ -3,7 +3,7 @@ import { startPostgres } from '../sandbox/postgres.js';
 import { freePort } from '../sandbox/processes.js';
 import type { Service } from '../sandbox/service.js';
 import { PostgresCalls } from '../src/discovery/postgres/postgres-calls.js';
-import { Rater } from '../src/discovery/quality/rater.js';
+import { QualityScorer } from '../src/discovery/quality/quality-scorer.js';
 import { connectDatabase } from '../src/history/postgres/database.js';
 import { migrate } from '../src/history/postgres/migrator.js';
 import { Partitions } from '../src/history/postgres/partitions.js';
@@ -118,7 +118,7 @@ async function versionOf(database: pg.Pool): Promise<string> {
 /** Rounds of the rater of this build, before any process rates. */
 async function rateSome(): Promise<readonly Rated[]> {
   const failures: unknown[] = [];
-  const rater = new Rater(new PostgresCalls(db), systemClock, {
+  const rater = new QualityScorer(new PostgresCalls(db), systemClock, {
     info: () => undefined,
     error: (failure: unknown) => failures.push(failure),
   });

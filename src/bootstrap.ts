@@ -54,6 +54,6 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
   app.use(PAGES, pageHeaders);
   app.getHttpAdapter().getInstance().get(SINGLE_PAGES, pageHeaders);
   const server: Server = app.getHttpServer();
-  if (posts !== undefined) answerDirectly(server, { posts, steps: [...steps, noteArrival] });
+  if (posts !== undefined) answerDirectly(server, { posts, middleware: [...steps, noteArrival] });
   limitServer(server);
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { type Address, type Hex, toHex } from 'viem';
 import { connectDatabase } from '../../src/history/postgres/database.js';
-import { PostgresBooks } from '../../src/history/postgres/postgres-books.js';
+import { PostgresSettlementHistory } from '../../src/history/postgres/postgres-settlement-history.js';
 import { encodeCursor } from '../../src/history/sellers/cursor.js';
 import { filterOf } from '../../src/history/sellers/settlement-filter.js';
 import { type ApiKeyRecord, createApiKey } from '../../src/operations/access/api-key.js';
@@ -292,7 +292,7 @@ const NEW_LINE = 10;
 export async function readBooks(databaseUrl: string, day: number): Promise<BooksRead> {
   const database = connectDatabase(new Secret(databaseUrl));
   try {
-    const books = new PostgresBooks(database.db);
+    const books = new PostgresSettlementHistory(database.db);
     const { rows } = await database.pool.query<{ first: string; last: string }>(
       `select min(block_number) as first, max(block_number) as last from x402.settlements
         where claimed_at >= $1 and claimed_at < $2`,
@@ -313,7 +313,7 @@ export async function readBooks(databaseUrl: string, day: number): Promise<Books
       from = page.to + 1n;
     }
     const claimed = { fromMs: day, toMs: day + DAY_MS };
-    let after: Parameters<PostgresBooks['withoutBlock']>[3];
+    let after: Parameters<PostgresSettlementHistory['withoutBlock']>[3];
     do {
       const page = await timed(books.withoutBlock(CHAIN_ID, claimed, first, after));
       settlements += page.settlements.length;

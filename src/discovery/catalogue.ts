@@ -23,13 +23,13 @@ export interface Paid {
 export type ClaimOutcome = 'waiting' | 'over' | Paid;
 
 /** A payment, and what was declared with it. */
-export interface Lesson {
+export interface CatalogueUpdate {
   readonly paid: Paid;
   readonly declared: Declared;
 }
 
 /** The result of catalogue updates. */
-export interface Learnt {
+export interface UpdateResult {
   readonly listed: number;
   readonly refused: number;
 }
@@ -43,7 +43,7 @@ export interface CatalogueWriter {
   /** @returns those the history knows. */
   outcomes(chainId: number, ids: readonly string[]): Promise<ReadonlyMap<string, ClaimOutcome>>;
 
-  learn(lessons: readonly Lesson[]): Promise<Learnt>;
+  update(updates: readonly CatalogueUpdate[]): Promise<UpdateResult>;
 
   /** Drops what was not paid for since. */
   forget(before: Date): Promise<void>;
@@ -104,7 +104,7 @@ export interface FoundEntries {
 }
 
 /** The state of a listing, shown or not. */
-export interface Standing {
+export interface ListingState {
   readonly chainId: number;
   readonly payTo: Address;
   readonly resource: string;
@@ -135,8 +135,8 @@ export interface CatalogueReader {
   ): Promise<FoundEntries | 'unreadable'>;
 
   /** The states of a resource, by its URL or by a URL template that matches it. */
-  standings(
+  listingStates(
     place: { readonly resource: string; readonly payTo?: Address | undefined },
     since: Date,
-  ): Promise<readonly Standing[]>;
+  ): Promise<readonly ListingState[]>;
 }

@@ -3,7 +3,7 @@ import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Change } from '../settlement/ledger/outbox.js';
 
 /** Why nothing can be archived now. */
-export type ArchiveTrouble = 'database_unreachable' | 'schema_outdated' | 'database_failed';
+export type ArchiveCondition = 'database_unreachable' | 'schema_outdated' | 'database_failed';
 
 /** The database could not be asked, or did not answer in time: a commit may have happened. */
 export class ArchiveError extends FacilitatorError {
@@ -11,11 +11,11 @@ export class ArchiveError extends FacilitatorError {
 
   /** @param sqlState - the code of the database or of the connection, never its text. */
   constructor(
-    readonly trouble: ArchiveTrouble,
+    readonly condition: ArchiveCondition,
     readonly sqlState: string | undefined,
     cause?: unknown,
   ) {
-    super(`the archive cannot be used: ${trouble} ${sqlState ?? ''}`.trim(), { cause });
+    super(`the archive cannot be used: ${condition} ${sqlState ?? ''}`.trim(), { cause });
     this.name = 'ArchiveError';
   }
 }

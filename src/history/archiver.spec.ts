@@ -27,7 +27,7 @@ describe('the archiver', () => {
         archived: (_, result) => told.push(result),
         failed: (trouble, error) => failures.push(trouble ?? error),
         left: () => undefined,
-        judgedLost: () => undefined,
+        resolvedLost: () => undefined,
         lookedUp: () => undefined,
       },
     });

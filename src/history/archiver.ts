@@ -4,7 +4,7 @@ import { AtShutdown } from '../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
-import { type Archive, ArchiveError, type ArchiveTrouble } from './archive.js';
+import { type Archive, ArchiveError, type ArchiveCondition } from './archive.js';
 import { ArchivedVersions } from './archived-versions.js';
 import type { Evictor } from './evictor.js';
 import type { HistoryObserver } from './history-observer.js';
@@ -43,12 +43,12 @@ export class Archiver {
   #upkeepAt = -Infinity;
   /** By chain. */
   readonly #evictedAt = new Map<number, number>();
-  #trouble: ArchiveTrouble | undefined;
+  #trouble: ArchiveCondition | undefined;
 
   constructor(private readonly options: ArchiverOptions) {}
 
   /** Why nothing is archived now, as far as it is the database's doing. */
-  get trouble(): ArchiveTrouble | undefined {
+  get trouble(): ArchiveCondition | undefined {
     return this.#trouble;
   }
 
@@ -141,7 +141,7 @@ export class Archiver {
   #fail(error: unknown): void {
     // That the ledger is away is told by others.
     if (error instanceof RedisUnavailableError) return;
-    const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+    const trouble = error instanceof ArchiveError ? error.condition : undefined;
     if (trouble !== undefined) {
       this.#trouble = trouble;
       // It may come back as another database, or without its tables.

@@ -1,6 +1,6 @@
 import { CircuitBreaker } from '../platform/concurrency/circuit-breaker.js';
 import type { Clock } from '../platform/concurrency/clock.js';
-import { within } from '../platform/concurrency/timing.js';
+import { withTimeout } from '../platform/concurrency/timing.js';
 import { POOLS } from '../platform/database/database-pools.js';
 import type {
   ArchiveAnswer,
@@ -65,7 +65,7 @@ export class BoundedArchive implements SettlementArchive {
       this.#running -= 1;
     });
     try {
-      const found = await within(boundMs, reading);
+      const found = await withTimeout(boundMs, reading);
       return found.inTime ? { kind: 'found', settlements: found.value } : AWAY;
     } catch {
       // Whatever is wrong with the database or a row of it: nothing is known, and nobody fails.

@@ -26,7 +26,7 @@ export function databaseProblem(
   error: unknown,
 ): string | undefined {
   if (!(error instanceof ArchiveError)) return undefined;
-  const { trouble, sqlState } = error;
+  const { condition: trouble, sqlState } = error;
   const meaning =
     (sqlState === undefined ? undefined : MEANINGS[sqlState]) ??
     (trouble === 'database_unreachable' ? 'it does not answer' : undefined);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../test/builders/platform/concurrency/clock.js';
 import type { RedisSetUp } from '../platform/redis/redis-watch.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
-import type { ArchiveTrouble } from './archive.js';
+import type { ArchiveCondition } from './archive.js';
 import { HistoryHealth } from './history-health.js';
 
 const MIB = 2 ** 20;
@@ -12,7 +12,7 @@ describe('the health of the history', () => {
   let backlog: { entries: number; oldestMs: number };
   let used: number;
   let max: number;
-  let trouble: ArchiveTrouble | undefined;
+  let trouble: ArchiveCondition | undefined;
   let health: HistoryHealth;
 
   beforeEach(() => {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import type { Clock } from '../platform/concurrency/clock.js';
-import { Shared } from '../platform/concurrency/shared.js';
+import { CachedPromise } from '../platform/concurrency/cached-promise.js';
 import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
 import type { RedisWatch } from '../platform/redis/redis-watch.js';
 import { caip2Of } from '../protocol/payment/network.js';
 import type { Backlog, Outbox } from '../settlement/ledger/outbox.js';
-import type { ArchiveTrouble } from './archive.js';
+import type { ArchiveCondition } from './archive.js';
 import { MemoryTrend } from './memory-trend.js';
 
 interface HistoryHealthOptions {
@@ -14,7 +14,7 @@ interface HistoryHealthOptions {
   readonly chainIds: readonly number[];
   readonly redis: Pick<RedisWatch, 'setUp'>;
   /** Of the archiver of this process, where it has one. */
-  readonly trouble: () => ArchiveTrouble | undefined;
+  readonly trouble: () => ArchiveCondition | undefined;
   readonly clock: Clock;
 }
 
@@ -34,12 +34,12 @@ const LAGGING_MS = 60_000;
 /** How far the archive is behind. Settling never waits for it, but what waits fills Redis. */
 export class HistoryHealth extends FeatureHealth {
   readonly name = 'history';
-  readonly #state: Shared<HistoryState>;
+  readonly #state: CachedPromise<HistoryState>;
   readonly #trend = new MemoryTrend();
 
   constructor(private readonly options: HistoryHealthOptions) {
     super();
-    this.#state = new Shared(
+    this.#state = new CachedPromise(
       () => this.#look(),
       KEPT_MS,
       () => options.clock.steady(),

@@ -49,7 +49,7 @@ describe('the archiver in the log', () => {
     ['it does not answer', new ArchiveError('database_unreachable', undefined)],
   ])('says with setting, host and database that %s', (meaning, error) => {
     const { lines, log } = logged();
-    log.failed(error.trouble, error);
+    log.failed(error.condition, error);
     expect(lines).toEqual([
       `error: cannot archive settlements in PostgreSQL; they stay in Redis | DATABASE_URL: db.example:5432/x402: ${meaning}`,
     ]);

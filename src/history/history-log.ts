@@ -37,7 +37,7 @@ export function historyLog(logger: PinoLogger, url: Secret<string> | undefined):
       logger.debug({ chainId, left, unarchived }, 'archived settlements were removed from Redis');
     },
     // Each has a line of its own.
-    judgedLost: () => undefined,
+    resolvedLost: () => undefined,
     // Counted; an outage is told by the archiver.
     lookedUp: () => undefined,
   };

@@ -1,5 +1,5 @@
 import type { ArchiveQuery } from '../settlement/ledger/settlement-archive.js';
-import type { ArchiveTrouble, Stored } from './archive.js';
+import type { ArchiveCondition, Stored } from './archive.js';
 import type { LostOutcome } from './lost/lost-settlements.js';
 
 /** What came of one round of archiving. */
@@ -23,11 +23,11 @@ export interface HistoryObserver {
   opened(): void;
   archived(chainId: number, result: Archived): void;
   /** @param trouble - `undefined` for what is no trouble of the database. */
-  failed(trouble: ArchiveTrouble | undefined, error: unknown): void;
+  failed(trouble: ArchiveCondition | undefined, error: unknown): void;
   /** Finished settlements have left the ledger, or could have if the archive had all of them. */
   left(chainId: number, result: Left): void;
   /** A settlement that the ledger has lost was looked for on the chain. */
-  judgedLost(chainId: number, outcome: LostOutcome): void;
+  resolvedLost(chainId: number, outcome: LostOutcome): void;
   /** Each look-up is one query of the database, but those that were skipped. */
   lookedUp(by: ArchiveQuery['by'], outcome: LookUpOutcome): void;
 }

@@ -18,7 +18,7 @@ import { type LostObserver, LostSettlements } from './lost/lost-settlements.js';
 import { openChain } from './lost/open-chain.js';
 import { databaseOn } from './postgres/database.js';
 import { PostgresArchive } from './postgres/postgres-archive.js';
-import { PostgresBooks } from './postgres/postgres-books.js';
+import { PostgresSettlementHistory } from './postgres/postgres-settlement-history.js';
 import { PostgresUnfinished } from './postgres/postgres-unfinished.js';
 import { EventWriter } from './webhooks/event-writer.js';
 
@@ -79,7 +79,7 @@ function started({
   const follower =
     webhooks === undefined ? { follow: () => Promise.resolve() } : new EventWriter(now);
   const unfinished = new PostgresUnfinished(database, follower);
-  const books = new PostgresBooks(database.db);
+  const books = new PostgresSettlementHistory(database.db);
   const archive = new PostgresArchive({
     database,
     migrates: false,
@@ -88,7 +88,7 @@ function started({
   });
   const counted: LostObserver = {
     judged: (chainId, _, outcome) => {
-      observer.judgedLost(chainId, outcome);
+      observer.resolvedLost(chainId, outcome);
     },
     failed: () => undefined,
   };

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Redis } from 'ioredis';
 import { systemClock } from '../platform/concurrency/clock.js';
-import { within } from '../platform/concurrency/timing.js';
+import { withTimeout } from '../platform/concurrency/timing.js';
 import { type AppConfig, ConfigError, type NetworkConfig } from '../platform/config/app-config.js';
 import { reconcileConfig } from '../platform/config/reconcile-config.js';
 import { ledgerTag } from '../platform/redis/hash-slot.js';
@@ -12,11 +12,11 @@ import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
 import { ArchiveError } from './archive.js';
 import { connectDatabase } from './postgres/database.js';
 import { checkMigrated } from './postgres/migrator.js';
-import { PostgresBooks } from './postgres/postgres-books.js';
-import { type Given, readWindow } from './reconciliation/given-window.js';
+import { PostgresSettlementHistory } from './postgres/postgres-settlement-history.js';
+import { type RequestedWindow, readWindow } from './reconciliation/requested-window.js';
 import { type NetworkParts, reconcileNetwork } from './reconciliation/reconcile-network.js';
 import { exitCodeOf, reportOf } from './reconciliation/report.js';
-import type { Reconciliation } from './reconciliation/settlement-books.js';
+import type { Reconciliation } from './reconciliation/settlement-history.js';
 
 const USAGE = `npm run reconcile -- [--from TIME] [--to TIME] [--network eip155:N]
 
@@ -45,7 +45,12 @@ async function main(): Promise<number> {
     const runs: Reconciliation[] = [];
     for (const network of networks) {
       const said = await askLedger(config, network);
-      const parts = { network, ...said, books: new PostgresBooks(db), clock: systemClock };
+      const parts = {
+        network,
+        ...said,
+        books: new PostgresSettlementHistory(db),
+        clock: systemClock,
+      };
       const run = await reconcileNetwork(parts, { startedBy: 'command', window });
       process.stdout.write(reportOf(run));
       runs.push(run);
@@ -56,7 +61,7 @@ async function main(): Promise<number> {
   }
 }
 
-function givenArguments(): Given | undefined {
+function givenArguments(): RequestedWindow | undefined {
   try {
     const one = { type: 'string' } as const;
     return parseArgs({ options: { from: one, to: one, network: one } }).values;
@@ -72,7 +77,7 @@ async function askLedger(
 ): Promise<Pick<NetworkParts, 'ledgerLanes' | 'refills'>> {
   const ledger = commandConnections(config, chainId);
   try {
-    await within(REDIS_MS, Promise.all(ledger.servers.map((redis) => redis.connect())));
+    await withTimeout(REDIS_MS, Promise.all(ledger.servers.map((redis) => redis.connect())));
     const ledgerLanes = await knownLanes(ledger, chainId);
     return { ledgerLanes, refills: await knownRefills(ledger, chainId, ledgerLanes) };
   } catch {

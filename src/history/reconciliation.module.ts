@@ -12,7 +12,7 @@ import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
 import { HistoryTables } from './history-tables.js';
 import { databaseOn } from './postgres/database.js';
-import { PostgresBooks } from './postgres/postgres-books.js';
+import { PostgresSettlementHistory } from './postgres/postgres-settlement-history.js';
 import { DailyReconciliation } from './reconciliation/daily-reconciliation.js';
 import { reconcileNetwork } from './reconciliation/reconcile-network.js';
 import { ReconciliationHealth } from './reconciliation/reconciliation-health.js';
@@ -77,7 +77,7 @@ function startedDaily({
 }: DailyParts): DailyReconciliation {
   const { history, networks } = config;
   if (history?.reconcilesAt === undefined) throw new Error('there is no time to reconcile at');
-  const books = new PostgresBooks(databaseOn(pools.of('background')).db);
+  const books = new PostgresSettlementHistory(databaseOn(pools.of('background')).db);
   const daily = new DailyReconciliation({
     networks,
     reconcilesAt: history.reconcilesAt,

@@ -19,7 +19,7 @@ export function tablesLog(logger: PinoLogger, url: Secret<string> | undefined): 
     failed: (error) => {
       const known = error instanceof ArchiveError ? error : undefined;
       logger.warn(
-        { trouble: known?.trouble, code: known?.sqlState, problem: databaseProblem(url, error) },
+        { trouble: known?.condition, code: known?.sqlState, problem: databaseProblem(url, error) },
         'cannot reach PostgreSQL to check its tables; retrying',
       );
     },

@@ -6,15 +6,16 @@ import { StorageProvider } from './storage/storage-provider.js';
 /** Health probes come from everywhere; storage is asked no more often than this. */
 const SHARED_MS = 2000;
 /** A storage that takes longer to write and read a few bytes is of no use now. */
-const PATIENCE_MS = 500;
+const PROBE_TIMEOUT_MS = 500;
 
-type HubTrouble = 'storage_unavailable' | 'storage_slow' | 'index_unavailable';
+type HubCondition = 'storage_unavailable' | 'storage_slow' | 'index_unavailable';
 
 /** Whether the hub can store and find now: a probe is written and read, the index is looked at. */
 @Injectable()
 export class HubHealth extends FeatureHealth {
   readonly name = 'hub';
-  #shared: { readonly at: number; readonly trouble: Promise<HubTrouble | undefined> } | undefined;
+  #shared:
+    { readonly at: number; readonly condition: Promise<HubCondition | undefined> } | undefined;
 
   constructor(
     @Inject(StorageProvider) private readonly storage: StorageProvider,
@@ -24,18 +25,18 @@ export class HubHealth extends FeatureHealth {
   }
 
   async report(): Promise<HealthReport> {
-    const code = await this.trouble();
+    const code = await this.condition();
     const facts = { isWriter: this.storage.isWriter };
     return code === undefined ? { isUp: true, facts } : { isUp: false, facts: { code, ...facts } };
   }
 
   /** Asked by many, answered once in a while. */
-  trouble(): Promise<HubTrouble | undefined> {
+  condition(): Promise<HubCondition | undefined> {
     const now = performance.now();
     if (this.#shared === undefined || now - this.#shared.at > SHARED_MS) {
-      this.#shared = { at: now, trouble: this.#probe() };
+      this.#shared = { at: now, condition: this.#probe() };
     }
-    return this.#shared.trouble;
+    return this.#shared.condition;
   }
 
   freeBytes(): Promise<number | undefined> {
@@ -47,7 +48,7 @@ export class HubHealth extends FeatureHealth {
     return this.index.isOpen;
   }
 
-  async #probe(): Promise<HubTrouble | undefined> {
+  async #probe(): Promise<HubCondition | undefined> {
     if (!this.isOpen) return 'storage_unavailable';
     const storage = this.storage.probe().then(
       () => undefined,
@@ -83,7 +84,7 @@ async function inTime<T>(answer: Promise<T>): Promise<T | 'storage_slow'> {
   const late = new Promise<'storage_slow'>((resolve) => {
     timer = setTimeout(() => {
       resolve('storage_slow');
-    }, PATIENCE_MS);
+    }, PROBE_TIMEOUT_MS);
   });
   const first = await Promise.race([answer, late]);
   clearTimeout(timer);

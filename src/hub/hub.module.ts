@@ -28,9 +28,9 @@ import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
 import { PriceSeal } from './index/price-seal.js';
 import { HubLimits } from './limits/hub-limits.service.js';
-import { LinkBook } from './links/link-book.js';
+import { LinkStore } from './links/link-store.js';
 import { ShareLinks } from './links/share-links.service.js';
-import { UploadBook } from './links/upload-book.js';
+import { UploadStore } from './links/upload-store.js';
 import { UploadLinks } from './links/upload-links.service.js';
 import { RetentionSweep } from './retention/retention-sweep.service.js';
 import { createSales } from './sales/create-sales.js';
@@ -98,11 +98,11 @@ import { V1TotalsController } from './v1/v1-totals.controller.js';
     HubAccess,
     HubLimits,
     HubHealth,
-    LinkBook,
+    LinkStore,
     ShareLinks,
     RetentionSweep,
     CompactionTurns,
-    UploadBook,
+    UploadStore,
     UploadLinks,
     PricingService,
     {

@@ -25,7 +25,7 @@ callsContract('in PostgreSQL', async () => {
   return {
     catalogue: {
       outcomes: (...args) => writer.outcomes(...args),
-      learn: (...args) => writer.learn(...args),
+      update: (...args) => writer.update(...args),
       forget: (...args) => writer.forget(...args),
       page: (...args) => reader.page(...args),
     },

@@ -8,7 +8,13 @@ import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-c
 import { PostgresRefusals } from '../../src/discovery/postgres/postgres-refusals.js';
 import { PostgresStatements } from '../../src/discovery/postgres/postgres-statements.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
-import { aLesson, aPaid, NOON, OTHER_PAYEE, PAYEE } from '../builders/discovery/lesson.js';
+import {
+  aLesson,
+  aPaid,
+  NOON,
+  OTHER_PAYEE,
+  PAYEE,
+} from '../builders/discovery/catalogue-update.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { freshDatabase } from '../support/fresh-database.js';
 import { catalogueContract } from '../twins/discovery/catalogue-contract.js';
@@ -44,14 +50,14 @@ describe('a catalogue in PostgreSQL', () => {
   const writer = () => new PostgresCatalogue(database.current.db, { entriesPerPayee: 9 });
 
   it('finds words that are not spelled alike, where it has pg_trgm', async () => {
-    await writer().learn([aLesson({ description: 'Weather of every city' })]);
+    await writer().update([aLesson({ description: 'Weather of every city' })]);
     const { entries, method } = await search('wether');
     expect([entries.length, method]).toEqual([1, 'text+trigram']);
     expect((await search(`'; drop table x402.catalogue_entries; --`)).entries).toEqual([]);
   });
 
   it('finds what has all words before what is spelled alike, and that before what has half of them', async () => {
-    await writer().learn(
+    await writer().update(
       [
         'wether of towns',
         'weather and forecast',
@@ -80,7 +86,7 @@ describe('a catalogue in PostgreSQL', () => {
 
   it('shows nothing that is spelled alike and is not asked for', async () => {
     const tool = { type: 'mcp', toolName: 'weather' } as const;
-    await writer().learn([
+    await writer().update([
       aLesson({ ...tool, description: 'a tool' }),
       aLesson({ description: 'Weather of every city' }, { payTo: OTHER_PAYEE }),
     ]);
@@ -104,7 +110,7 @@ describe('a catalogue in PostgreSQL', () => {
   };
 
   it('finds of a word that all have those of the highest score', async () => {
-    await writer().learn([aLesson({ description: 'an api' })]);
+    await writer().update([aLesson({ description: 'an api' })]);
     await copy(1200);
     const { entries } = await search('api', {}, 0, 3);
     expect(entries.map(({ position }) => position.score)).toEqual([1200, 1199, 1198]);
@@ -113,7 +119,7 @@ describe('a catalogue in PostgreSQL', () => {
   });
 
   it('counts a thousand and no more, and is read to its end all the same', async () => {
-    await writer().learn([aLesson()]);
+    await writer().update([aLesson()]);
     await copy(1200);
     const discovery = new Discovery(
       { allow: new Set<string>(), expiryMs: 400 * 86_400_000 },
@@ -135,7 +141,7 @@ describe('a catalogue in PostgreSQL', () => {
   });
 
   it('forgets the words of what is not there any more', async () => {
-    await writer().learn([
+    await writer().update([
       aLesson({ description: "old words \\ l'eau 42" }, { at: NOON }),
       aLesson({ description: 'other', resource: 'https://shop.example.com/b' }),
     ]);
@@ -149,14 +155,14 @@ describe('a catalogue in PostgreSQL', () => {
     expect(await words()).not.toContain('42');
     await writer().forget(new Date(0));
     expect(await words()).toContain('eau');
-    await writer().learn([aLesson({ description: 'new words' }, { at: NOON + 1 })]);
+    await writer().update([aLesson({ description: 'new words' }, { at: NOON + 1 })]);
     await writer().forget(new Date(0));
     expect(await words()).toEqual(expect.arrayContaining(['new', 'words', 'other']));
     expect(await words()).not.toContain('old');
   });
 
   it('says that it finds whole words alone, where it has none', async () => {
-    await writer().learn([aLesson({ description: 'Weather of every city' })]);
+    await writer().update([aLesson({ description: 'Weather of every city' })]);
     await database.current.pool.query('drop extension pg_trgm cascade');
     expect(await search('wether')).toEqual({ entries: [], method: 'text' });
     expect((await search('weather')).entries).toHaveLength(1);
@@ -168,13 +174,13 @@ describe('a catalogue in PostgreSQL', () => {
       aLesson({ resource: endless }),
       aLesson({ description: 'good' }, { at: NOON + 1 }),
     ];
-    expect(await writer().learn(lessons)).toEqual({ listed: 1, refused: 1 });
-    expect(await writer().learn(lessons.slice(0, 1))).toEqual({ listed: 0, refused: 1 });
+    expect(await writer().update(lessons)).toEqual({ listed: 1, refused: 1 });
+    expect(await writer().update(lessons.slice(0, 1))).toEqual({ listed: 0, refused: 1 });
   });
 
   it('knows what no payment lists: what is taken back, or denied', async () => {
     const resource = 'https://shop.example.com/gone';
-    await writer().learn([aLesson({ resource })]);
+    await writer().update([aLesson({ resource })]);
     await new PostgresStatements(database.current.db).write({
       action: 'remove',
       chainId: 56,
@@ -199,7 +205,7 @@ describe('a catalogue in PostgreSQL', () => {
     const lessons = Array.from({ length: 20 }, (_, n) =>
       aLesson({ description: `the ${n}th` }, { at: NOON + n }),
     );
-    await Promise.all(lessons.map((lesson) => writer().learn([lesson])));
+    await Promise.all(lessons.map((lesson) => writer().update([lesson])));
     const [entry] = await new PostgresCatalogueReader(database.current.db).page(
       { since: new Date(0) },
       { offset: 0 },

@@ -35,7 +35,7 @@ function fullRegistry(): Registry {
     { networks: unasked, lanes: unasked, queues: unasked, unclaimed: unasked },
     { live: unasked },
   );
-  new HubMetrics(registry, new HubStats(), { trouble: unasked, freeBytes: unasked });
+  new HubMetrics(registry, new HubStats(), { condition: unasked, freeBytes: unasked });
   historyMetrics(registry);
   new HistoryGauges(registry, { state: unasked });
   webhookMetrics(registry);

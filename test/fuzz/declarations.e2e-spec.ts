@@ -7,12 +7,12 @@ import express from 'express';
 import type { Address } from 'viem';
 import { itemOf } from '../../src/discovery/asking/item.js';
 import { DiscoveryPageController } from '../../src/discovery/discovery-page.controller.js';
-import { Learner } from '../../src/discovery/learning/learner.js';
+import { CatalogueIndexer } from '../../src/discovery/learning/catalogue-indexer.js';
 import { pageHeaders } from '../../src/platform/http/page-headers.js';
 import { StaticFile } from '../../src/platform/http/static-file.js';
 import type { Listing, ReadDeclaration } from '../../src/protocol/listing/listing.js';
 import { readDeclaration } from '../../src/protocol/listing/read-declaration.js';
-import { aPaid } from '../builders/discovery/lesson.js';
+import { aPaid } from '../builders/discovery/catalogue-update.js';
 import { Browser } from '../support/browser.js';
 import { TEST_SEED } from '../support/seed.js';
 import { SeededRandom } from '../support/seeded-random.js';
@@ -130,7 +130,7 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
     await notes.note({ chainId: 56, id }, { tag: id, content: JSON.stringify({ listing }) });
     catalogue.history.set(id, aPaid({ payTo: payees[nth] ?? '0x' }));
   }
-  const learner = new Learner(
+  const learner = new CatalogueIndexer(
     notes,
     catalogue,
     { link: () => Promise.resolve() },

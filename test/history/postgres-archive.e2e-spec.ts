@@ -5,7 +5,7 @@ import { connectDatabase, type Database } from '../../src/history/postgres/datab
 import { checkMigrated, migrate, migrations } from '../../src/history/postgres/migrator.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { PostgresArchiveReader } from '../../src/history/postgres/postgres-archive-reader.js';
-import { PostgresBooks } from '../../src/history/postgres/postgres-books.js';
+import { PostgresSettlementHistory } from '../../src/history/postgres/postgres-settlement-history.js';
 import { PostgresSettlementReader } from '../../src/history/postgres/postgres-settlement-reader.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { POOLS } from '../../src/platform/database/database-pools.js';
@@ -77,7 +77,7 @@ describe('the archive in PostgreSQL', () => {
 
   describeBooks('books in PostgreSQL', () =>
     Promise.resolve({
-      books: new PostgresBooks(database.db),
+      books: new PostgresSettlementHistory(database.db),
       book: async (entries) => {
         const booked = new Map<number, Change[]>();
         for (const { name, chainId, claimedAt: claimed, block: blockNumber } of entries) {

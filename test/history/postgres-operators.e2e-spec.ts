@@ -8,7 +8,7 @@ import type {
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { PostgresAudit } from '../../src/history/postgres/postgres-audit.js';
-import { PostgresBooks } from '../../src/history/postgres/postgres-books.js';
+import { PostgresSettlementHistory } from '../../src/history/postgres/postgres-settlement-history.js';
 import { PostgresOperatorArchive } from '../../src/history/postgres/postgres-operator-archive.js';
 import type { Position } from '../../src/history/sellers/settlement-reader.js';
 import { rowOf } from '../../src/history/settlement-row.js';
@@ -262,7 +262,7 @@ describe('the history of operators in PostgreSQL', () => {
   });
 
   it('has the runs of the reconciliation, and what each found', async () => {
-    const books = new PostgresBooks(database.db);
+    const books = new PostgresSettlementHistory(database.db);
     const at = new Date(CLAIMED_AT);
     for (const chainId of [56, 97, 56]) {
       await books.save({

@@ -7,7 +7,7 @@ import {
   PAYEE,
   RESOURCE,
   TOKEN,
-} from '../../../test/builders/discovery/lesson.js';
+} from '../../../test/builders/discovery/catalogue-update.js';
 import { readQuery } from '../../../test/builders/platform/http/dto.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { ArchiveError } from '../../history/archive.js';
@@ -55,7 +55,7 @@ describe('the catalogue, asked', () => {
     (await ask.list(query, version)) as unknown as Listed;
   const resourcesOf = ({ items }: Listed) => items.map(({ resource }) => resource);
   const learnMany = (count: number) =>
-    catalogue.learn(
+    catalogue.update(
       Array.from({ length: count }, (_, n) => aLesson({ resource: at(n) }, { at: NOON - n })),
     );
   const problemOf = async (query: object): Promise<string> => {
@@ -68,7 +68,7 @@ describe('the catalogue, asked', () => {
   };
 
   it('lists as the stock client of V2 reads it', async () => {
-    await catalogue.learn([aLesson({ description: 'Weather', tags: ['weather'] })]);
+    await catalogue.update([aLesson({ description: 'Weather', tags: ['weather'] })]);
     expect(await ask.list({})).toEqual({
       x402Version: 2,
       items: [
@@ -105,7 +105,7 @@ describe('the catalogue, asked', () => {
 
   it('lists to clients of V1 what they can buy, as they read it', async () => {
     const info = { input: { type: 'http' }, output: { type: 'json', example: { celsius: 7 } } };
-    await catalogue.learn([
+    await catalogue.update([
       aLesson(),
       aLesson({ resource: at('v1'), x402Version: 1, bazaar: { info } }),
     ]);
@@ -157,7 +157,7 @@ describe('the catalogue, asked', () => {
   });
 
   it('filters by what clients name, in every spelling of theirs', async () => {
-    await catalogue.learn([aLesson(), aLesson({}, { payTo: OTHER_PAYEE, chainId: 97 })]);
+    await catalogue.update([aLesson(), aLesson({}, { payTo: OTHER_PAYEE, chainId: 97 })]);
     const counts = await Promise.all(
       [
         { network: 'bsc' },
@@ -195,7 +195,7 @@ describe('the catalogue, asked', () => {
   });
 
   it('searches, and lists where there are no words', async () => {
-    await catalogue.learn([
+    await catalogue.update([
       aLesson({ resource: at('a'), description: 'Weather' }),
       aLesson({ resource: at('b'), description: 'Weather too' }, { at: NOON - 1 }),
       aLesson({ resource: at('c'), description: 'Stocks' }, { at: NOON - 2 }),
@@ -233,7 +233,7 @@ describe('the catalogue, asked', () => {
   });
 
   it('knows the entries of a payee', async () => {
-    await catalogue.learn([aLesson(), aLesson({}, { payTo: OTHER_PAYEE })]);
+    await catalogue.update([aLesson(), aLesson({}, { payTo: OTHER_PAYEE })]);
     expect(await ask.merchant({ payTo: PAYEE })).toMatchObject({
       payTo: PAYEE,
       resources: [{ resource: RESOURCE, otherPayees: 1 }],
@@ -247,7 +247,7 @@ describe('the catalogue, asked', () => {
       (await ask.status({ resource, ...more }))['code'];
 
     it('says what is listed, with any query and in any spelling', async () => {
-      await catalogue.learn([aLesson()]);
+      await catalogue.update([aLesson()]);
       expect(await ask.status({ resource: 'HTTPS://Shop.example.com/weather?a=b' })).toEqual({
         resource: RESOURCE,
         listed: true,
@@ -270,7 +270,7 @@ describe('the catalogue, asked', () => {
     });
 
     it('says what is not listed', async () => {
-      await catalogue.learn([
+      await catalogue.update([
         { paid: aPaid(), declared: { code: 'tool_name', path: 'a', resource: at('tool') } },
         aLesson({ resource: at('old') }, { at: NOON - 40 * DAY_MS }),
       ]);
@@ -294,7 +294,7 @@ describe('the catalogue, asked', () => {
 
   it('is not empty where it cannot be asked', async () => {
     const away = () => Promise.reject(new ArchiveError('database_unreachable', undefined));
-    discovery = over({ page: away, count: away, search: away, standings: away });
+    discovery = over({ page: away, count: away, search: away, listingStates: away });
     for (const answer of [
       ask.list({}),
       ask.search({ query: 'a' }),

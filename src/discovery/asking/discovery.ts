@@ -11,7 +11,7 @@ import {
   type CatalogueFilter,
   CatalogueReader,
   type FoundEntries,
-  type Standing,
+  type ListingState,
 } from '../catalogue.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
@@ -109,7 +109,7 @@ export class Discovery {
     const resource = url.origin + url.path;
     const { reader } = this;
     if (reader === undefined) return standing(resource, 'catalogue_off', []);
-    const found = await asked(reader.standings({ resource, payTo }, this.#since));
+    const found = await asked(reader.listingStates({ resource, payTo }, this.#since));
     const isListed = found.some(({ code }) => code === 'listed');
     return standing(resource, isListed ? 'listed' : (found[0]?.code ?? 'unknown'), found);
   }
@@ -160,7 +160,7 @@ function paginationOf(
   return { limit, offset, total, ...(nextCursor !== undefined && { nextCursor }) };
 }
 
-function standing(resource: string, code: ListingCode, found: readonly Standing[]): Answer {
+function standing(resource: string, code: ListingCode, found: readonly ListingState[]): Answer {
   return {
     resource,
     listed: code === 'listed',

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { PAYEE } from '../../../test/builders/discovery/lesson.js';
+import { PAYEE } from '../../../test/builders/discovery/catalogue-update.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { OTHER_PAYEE, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import { OTHER_PAYEE, PAYEE, RESOURCE } from '../../../test/builders/discovery/catalogue-update.js';
 import { TestClock, turns } from '../../../test/builders/platform/concurrency/clock.js';
 import type { EntryName } from '../owned/statement.js';
 import { entryIdNamed } from '../postgres/entry-rows.js';
-import type { StandingRefusals } from '../postgres/postgres-refusals.js';
+import type { ListingRefusals } from '../postgres/postgres-refusals.js';
 import { KnownRefusals } from './known-refusals.js';
 
 const ENTRY: EntryName = {
@@ -17,7 +17,7 @@ const ENTRY: EntryName = {
 describe('what is known of entries that no payment lists', () => {
   let clock: TestClock;
   let reads: number;
-  let read: () => Promise<StandingRefusals>;
+  let read: () => Promise<ListingRefusals>;
   let trouble: unknown[];
   let known: KnownRefusals;
 
@@ -30,7 +30,7 @@ describe('what is known of entries that no payment lists', () => {
   beforeEach(() => {
     [clock, reads, trouble] = [new TestClock(), 0, []];
     read = () => refusing();
-    const standing = (): Promise<StandingRefusals> => {
+    const standing = (): Promise<ListingRefusals> => {
       reads += 1;
       return read();
     };

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { Clock } from '../../platform/concurrency/clock.js';
-import { Shared } from '../../platform/concurrency/shared.js';
+import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
 import type { EntryName } from '../owned/statement.js';
 import { entryIdNamed, hostOf } from '../postgres/entry-rows.js';
-import { PostgresRefusals, type StandingRefusals } from '../postgres/postgres-refusals.js';
+import { PostgresRefusals, type ListingRefusals } from '../postgres/postgres-refusals.js';
 
 /** How old it may be before it is read again, milliseconds. */
 const FRESH_MS = 10_000;
@@ -17,8 +17,8 @@ const KNOWN_MS = 60_000;
  */
 @Injectable()
 export class KnownRefusals {
-  readonly #reading: Shared<void>;
-  #known: { readonly refusals: StandingRefusals; readonly at: number } | undefined;
+  readonly #reading: CachedPromise<void>;
+  #known: { readonly refusals: ListingRefusals; readonly at: number } | undefined;
 
   constructor(
     @Inject(PostgresRefusals) reader: Pick<PostgresRefusals, 'standing'>,
@@ -28,7 +28,7 @@ export class KnownRefusals {
     const read = async (): Promise<void> => {
       this.#known = { refusals: await reader.standing(), at: clock.steady() };
     };
-    this.#reading = new Shared(read, FRESH_MS, () => clock.steady());
+    this.#reading = new CachedPromise(read, FRESH_MS, () => clock.steady());
   }
 
   /** Announces a request: the state is read again if it is not fresh. */

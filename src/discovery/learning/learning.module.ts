@@ -9,8 +9,8 @@ import { CatalogueDatabase } from '../postgres/catalogue-database.js';
 import { PostgresCalls } from '../postgres/postgres-calls.js';
 import { PostgresCatalogue } from '../postgres/postgres-catalogue.js';
 import { PostgresCounts } from '../postgres/postgres-counts.js';
-import { Rater } from '../quality/rater.js';
-import { Learner } from './learner.js';
+import { QualityScorer } from '../quality/quality-scorer.js';
+import { CatalogueIndexer } from './catalogue-indexer.js';
 
 /** Whether a process of these settings writes the catalogue. */
 export function learnsListings(config: AppConfig): boolean {
@@ -26,17 +26,17 @@ export function learnsListings(config: AppConfig): boolean {
     PostgresCatalogue,
     PostgresCalls,
     PostgresCounts,
-    Learner,
-    Rater,
+    CatalogueIndexer,
+    QualityScorer,
     CatalogueFigures,
   ],
-  exports: [Learner, Rater, CatalogueFigures],
+  exports: [CatalogueIndexer, QualityScorer, CatalogueFigures],
 })
 export class LearningModule implements OnModuleInit {
   constructor(
     private readonly tables: HistoryTables,
-    private readonly learner: Learner,
-    private readonly rater: Rater,
+    private readonly learner: CatalogueIndexer,
+    private readonly rater: QualityScorer,
   ) {}
 
   onModuleInit(): void {

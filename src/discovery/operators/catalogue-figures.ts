@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
-import { Learner } from '../learning/learner.js';
+import { CatalogueIndexer } from '../learning/catalogue-indexer.js';
 import { type CatalogueCounts, PostgresCounts } from '../postgres/postgres-counts.js';
 
 /** Counting reads every entry, so the result is cached for this long. */
@@ -14,7 +14,7 @@ export class CatalogueFigures {
 
   constructor(
     @Inject(PostgresCounts) private readonly counter: Pick<PostgresCounts, 'count'>,
-    @Inject(Learner) private readonly learner: Pick<Learner, 'lags'>,
+    @Inject(CatalogueIndexer) private readonly learner: Pick<CatalogueIndexer, 'lags'>,
     @Inject(CatalogueSettings) private readonly settings: Pick<CatalogueSettings, 'expiryMs'>,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -37,7 +37,7 @@ export class CatalogueFigures {
     return counted.counts;
   }
 
-  /** See {@link Learner.lags}. */
+  /** See {@link CatalogueIndexer.lags}. */
   lags(): ReadonlyMap<number, number> {
     return this.learner.lags();
   }

@@ -1,5 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { aLesson, NOON, PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import {
+  aLesson,
+  NOON,
+  PAYEE,
+  RESOURCE,
+} from '../../../test/builders/discovery/catalogue-update.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
 import { readBody, readQuery } from '../../../test/builders/platform/http/dto.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
@@ -41,7 +46,7 @@ describe('moderation', () => {
   };
 
   it('says of each entry whether it is listed, and else what hides it', async () => {
-    await catalogue.learn([aLesson({ serviceName: 'Weather' })]);
+    await catalogue.update([aLesson({ serviceName: 'Weather' })]);
     expect(await entries({})).toEqual({
       entries: [
         {

@@ -71,7 +71,7 @@ export function statementDomain(catalogueUrl: string, chainId: number): Statemen
 }
 
 /** A statement as its DTO class has validated it. Words that are empty are not corrected. */
-interface Said {
+interface StatementFields {
   readonly action: StatementAction;
   readonly payTo: string;
   readonly type: ListingType;
@@ -88,7 +88,7 @@ interface Said {
 
 interface SignedBody {
   readonly network: string;
-  readonly statement: Said;
+  readonly statement: StatementFields;
   readonly signature: string;
 }
 
@@ -127,7 +127,7 @@ export function signedStatement(
 }
 
 /** What the reader of declarations would change is refused: what was signed is what is shown. */
-function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: Said): Words {
+function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: StatementFields): Words {
   const said = { description, mimeType, serviceName, tags, iconUrl };
   const words = readWords(said);
   for (const [name, value] of Object.entries(said)) {

@@ -1,7 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { aLesson, NOON, OTHER_PAYEE, RESOURCE } from '../../../test/builders/discovery/lesson.js';
+import {
+  aLesson,
+  NOON,
+  OTHER_PAYEE,
+  RESOURCE,
+} from '../../../test/builders/discovery/catalogue-update.js';
 import { codeOf } from '../../../test/builders/platform/http/coded-error.js';
 import { readBody } from '../../../test/builders/platform/http/dto.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
@@ -43,7 +48,7 @@ describe('statements of payees', () => {
     catalogue = new MemoryCatalogue();
     wallet = { code: '0x', answer: '0x', asked: 0 };
     statements = over(catalogue);
-    await catalogue.learn([aLesson({}, { payTo }), aLesson({}, { payTo: OTHER_PAYEE })]);
+    await catalogue.update([aLesson({}, { payTo }), aLesson({}, { payTo: OTHER_PAYEE })]);
   });
 
   const chains = {

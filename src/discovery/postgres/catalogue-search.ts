@@ -47,7 +47,7 @@ export async function isReadable(db: Kysely<Tables>, text: string): Promise<bool
     );
     return (rows[0]?.nodes ?? 0) > 0;
   } catch (error) {
-    const isRefused = error instanceof ArchiveError && error.trouble === 'database_failed';
+    const isRefused = error instanceof ArchiveError && error.condition === 'database_failed';
     if (isRefused && error.sqlState !== CANCELLED) return false;
     throw error;
   }

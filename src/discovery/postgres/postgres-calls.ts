@@ -10,13 +10,13 @@ import {
   type DeclaredCall,
   type DueEntry,
   FUNDED_MAX,
-  OUTSIDERS,
+  OTHER_PAYERS_MIN,
   PAUSE_MS,
   type Rating,
-  WITNESSES_MAX,
+  OTHER_PAYEES_MAX,
   YOUNG_MS,
-} from '../quality/call-book.js';
-import { thousandths, WINDOW_MS, type Witnesses } from '../quality/quality.js';
+} from '../quality/call-store.js';
+import { thousandths, WINDOW_MS, type OtherPayees } from '../quality/quality.js';
 import { CatalogueDatabase } from './catalogue-database.js';
 import { entryIdOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';
@@ -138,16 +138,16 @@ export class PostgresCalls implements CallWriter, CallReader {
     return rows.map((row) => hexOf(row.pay_to));
   }
 
-  async witnesses(
+  async otherPayees(
     payers: readonly Address[],
     circle: readonly Address[],
     all: readonly Address[],
     since: Date,
-  ): Promise<Witnesses> {
+  ): Promise<OtherPayees> {
     const listed = sql`exists (
       select from x402.catalogue_calls call where call.settlement_id = settled.id)`;
     /** Whether there are enough others among the newest purchases of a payee. */
-    const areOutsiders = (read: number) => sql`${OUTSIDERS} <= (
+    const haveOtherPayers = (read: number) => sql`${OTHER_PAYERS_MIN} <= (
       select count(distinct payer) from (
         select payer from x402.settlements settled
         where pay_to = payee.pay_to and claimed_at >= ${since} and is_paid and ${listed}
@@ -167,10 +167,10 @@ export class PostgresCalls implements CallWriter, CallReader {
                 and pay_to <> payer
                 and pay_to not in (select unnest(${circle.map(bytesOf)}::bytea[]))
               order by claimed_at desc limit ${READ_MAX}) newest
-            group by pay_to order by max(claimed_at) desc, pay_to limit ${WITNESSES_MAX}) other),
+            group by pay_to order by max(claimed_at) desc, pay_to limit ${OTHER_PAYEES_MAX}) other),
         known as materialized (
           select payee.pay_to from (select distinct pay_to from bought) payee
-          where ${areOutsiders(READ_FIRST)} or ${areOutsiders(READ_MAX)})
+          where ${haveOtherPayers(READ_FIRST)} or ${haveOtherPayers(READ_MAX)})
         select payer, pay_to from bought join known using (pay_to)`.execute(this.db),
     );
     const found = new Map<Address, Address[]>();

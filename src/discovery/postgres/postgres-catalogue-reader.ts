@@ -10,7 +10,7 @@ import type {
   CatalogueReader,
   FoundEntries,
   PageStart,
-  Standing,
+  ListingState,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
 import { CatalogueDatabase } from './catalogue-database.js';
@@ -84,10 +84,10 @@ export class PostgresCatalogueReader implements CatalogueReader {
     return { entries, method: trigrams === undefined ? 'text' : 'text+trigram' };
   }
 
-  async standings(
-    { resource, payTo }: Parameters<CatalogueReader['standings']>[0],
+  async listingStates(
+    { resource, payTo }: Parameters<CatalogueReader['listingStates']>[0],
     since: Date,
-  ): Promise<readonly Standing[]> {
+  ): Promise<readonly ListingState[]> {
     const ofPayee = payTo === undefined ? sql`true` : sql`pay_to = ${bytesOf(payTo)}`;
     const { rows } = await asked(
       sql<{

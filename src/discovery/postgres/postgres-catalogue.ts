@@ -5,14 +5,20 @@ import { bytesOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
-import type { CatalogueWriter, ClaimOutcome, Learnt, Lesson, Paid } from '../catalogue.js';
+import type {
+  CatalogueWriter,
+  ClaimOutcome,
+  UpdateResult,
+  CatalogueUpdate,
+  Paid,
+} from '../catalogue.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import type { RefusalCode } from '../codes.js';
 import type { Refusal } from '../declared.js';
 import { CatalogueDatabase } from './catalogue-database.js';
 import { outcomeOf } from './claim-outcome.js';
 import { entryIdOf, hostOf, placeNamed, placeOf, searchedOf, withExamples } from './entry-rows.js';
-import { correctedBy, forgetStatements, standingStatement } from './statement-rows.js';
+import { correctedBy, forgetStatements, currentStatement } from './statement-rows.js';
 import { forgetWords } from './word-rows.js';
 
 /** One process at a time writes, so that what is counted is counted once. */
@@ -55,9 +61,9 @@ export class PostgresCatalogue implements CatalogueWriter {
     );
   }
 
-  async learn(lessons: readonly Lesson[]): Promise<Learnt> {
+  async update(lessons: readonly CatalogueUpdate[]): Promise<UpdateResult> {
     try {
-      return await this.#learnAll(newestOf(lessons));
+      return await this.#updateAll(newestOf(lessons));
     } catch (error) {
       if (!UNSTORABLE.test(sqlStateOf(error))) throw error;
       if (lessons.length === 1) return { listed: 0, refused: 1 };
@@ -66,19 +72,19 @@ export class PostgresCatalogue implements CatalogueWriter {
         lessons.slice(0, lessons.length >> 1),
         lessons.slice(lessons.length >> 1),
       ];
-      const [one, other] = [await this.learn(first), await this.learn(second)];
+      const [one, other] = [await this.update(first), await this.update(second)];
       return { listed: one.listed + other.listed, refused: one.refused + other.refused };
     }
   }
 
-  #learnAll(lessons: readonly Lesson[]): Promise<Learnt> {
+  #updateAll(lessons: readonly CatalogueUpdate[]): Promise<UpdateResult> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
         await sql`select pg_advisory_xact_lock(${WRITER_LOCK})`.execute(transaction);
         let listed = 0;
         let refused = 0;
-        for (const lesson of lessons) {
-          const code = await this.#learn(transaction, lesson);
+        for (const update of lessons) {
+          const code = await this.#update(transaction, update);
           if (code === 'listed') listed += 1;
           else refused += 1;
         }
@@ -104,15 +110,15 @@ export class PostgresCatalogue implements CatalogueWriter {
     await forgetWords(this.db, WRITER_LOCK);
   }
 
-  async #learn(
+  async #update(
     transaction: Transaction<Tables>,
-    { paid, declared }: Lesson,
+    { paid, declared }: CatalogueUpdate,
   ): Promise<'listed' | RefusalCode> {
     if ('code' in declared) {
       await this.#refuse(transaction, paid, declared);
       return declared.code;
     }
-    const statement = await standingStatement(transaction, entryIdOf(paid, declared.listing));
+    const statement = await currentStatement(transaction, entryIdOf(paid, declared.listing));
     if (statement?.action === 'remove') return 'removed';
     const listing = correctedBy(declared.listing, statement);
     const refusal = await this.#refusal(transaction, paid, listing);
@@ -190,13 +196,13 @@ function sqlStateOf(error: unknown): string {
 }
 
 /** Of several lessons about one offer the newest: hundreds a second may be about one. In order of their claims. */
-function newestOf(lessons: readonly Lesson[]): readonly Lesson[] {
+function newestOf(lessons: readonly CatalogueUpdate[]): readonly CatalogueUpdate[] {
   const byTime = [...lessons].sort(
     (a, b) => a.paid.claimedAt.getTime() - b.paid.claimedAt.getTime(),
   );
-  const newest = new Map<string, Lesson>();
-  for (const lesson of byTime) {
-    const { paid, declared } = lesson;
+  const newest = new Map<string, CatalogueUpdate>();
+  for (const update of byTime) {
+    const { paid, declared } = update;
     const { chainId, payTo, scheme, asset, method } = paid;
     const place =
       'listing' in declared
@@ -204,7 +210,7 @@ function newestOf(lessons: readonly Lesson[]): readonly Lesson[] {
         : `${payTo} ${declared.resource ?? ''}`;
     const name = JSON.stringify([chainId, place, 'listing' in declared, scheme, asset, method]);
     newest.delete(name);
-    newest.set(name, lesson);
+    newest.set(name, update);
   }
   return [...newest.values()];
 }

@@ -7,7 +7,7 @@ import { CatalogueDatabase } from './catalogue-database.js';
 const MOST = 10_000;
 
 /** Entries that no payment lists. */
-export interface StandingRefusals {
+export interface ListingRefusals {
   /** Entries that their payees have taken back: ids in hex, and until when (milliseconds since the epoch). */
   readonly removed: ReadonlyMap<string, number>;
   /** Payees in lower case, and hosts. */
@@ -19,7 +19,7 @@ export class PostgresRefusals {
   constructor(@Inject(CatalogueDatabase) private readonly db: CatalogueDatabase) {}
 
   /** The newest of what payees have taken back, and what the operator does not list. @throws ArchiveError */
-  async standing(): Promise<StandingRefusals> {
+  async standing(): Promise<ListingRefusals> {
     const { db } = this;
     const [removed, denied] = await asked(
       Promise.all([

@@ -5,15 +5,15 @@ import type { Listing } from '../../protocol/listing/listing.js';
 import type { Words } from '../../protocol/listing/read-declaration.js';
 
 /** What the payee of an entry has said of it, as long as that is good. */
-interface StandingStatement {
+interface CurrentStatement {
   readonly action: 'remove' | 'correct' | 'restore';
   readonly words: Words;
 }
 
-export async function standingStatement(
+export async function currentStatement(
   transaction: Transaction<Tables>,
   entryId: Buffer,
-): Promise<StandingStatement | undefined> {
+): Promise<CurrentStatement | undefined> {
   const row = await transaction
     .selectFrom('catalogue_statements')
     .select(['action', 'words'])
@@ -24,7 +24,7 @@ export async function standingStatement(
 }
 
 /** Words of the payee stand instead of those that a buyer's client brought. */
-export function correctedBy(listing: Listing, statement: StandingStatement | undefined): Listing {
+export function correctedBy(listing: Listing, statement: CurrentStatement | undefined): Listing {
   return statement?.action === 'correct' ? { ...listing, ...statement.words } : listing;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
-import { NOON } from '../../../test/builders/discovery/lesson.js';
+import { NOON } from '../../../test/builders/discovery/catalogue-update.js';
 import { type Call, PAYERS_MAX, qualityOf, thousandths } from './quality.js';
 
 const DAY_MS = 86_400_000;

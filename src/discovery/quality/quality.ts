@@ -25,7 +25,7 @@ export interface Call {
 export type Circle = ReadonlySet<Address>;
 
 /** Which other payees a payer has bought from, as far as those are known by others too. */
-export type Witnesses = ReadonlyMap<Address, readonly Address[]>;
+export type OtherPayees = ReadonlyMap<Address, readonly Address[]>;
 
 /** The shown figures of an entry, under the names other catalogues use, where they have one. */
 export interface Quality {
@@ -69,7 +69,7 @@ export function payersOf(calls: readonly Call[], circle: Circle): readonly Payer
 export function qualityOf(
   calls: readonly Call[],
   circle: Circle,
-  witnesses: Witnesses,
+  witnesses: OtherPayees,
   now: number,
 ): Quality {
   const counted = calls.filter(({ payer }) => !circle.has(payer));
@@ -106,7 +106,7 @@ const freshness = (ageMs: number): number => 2 ** (-Math.max(0, ageMs) / HALF_LI
  * Payers that share another payee may be one person with many addresses, and so may those of whom nothing else is
  * known: of such a group each further one counts half of the one before.
  */
-function worthOf(payers: readonly Payer[], witnesses: Witnesses): number {
+function worthOf(payers: readonly Payer[], witnesses: OtherPayees): number {
   const judged = payers.slice(0, PAYERS_MAX);
   const groupOf = grouped(judged, witnesses);
   const sizes = new Map<Address | undefined, number>();
@@ -125,7 +125,7 @@ function worthOf(payers: readonly Payer[], witnesses: Witnesses): number {
 /** Names the group of a payer by one of its payees; `undefined` is that of payers nothing else is known of. */
 function grouped(
   payers: readonly Payer[],
-  witnesses: Witnesses,
+  witnesses: OtherPayees,
 ): (payer: Address) => Address | undefined {
   const joined = new Map<Address, Address>();
   const nameOf = (payee: Address): Address => {

@@ -13,7 +13,7 @@ import {
   type FakeToken,
   TOKEN_AT,
 } from '../../../test/builders/protocol/evm/token/token.js';
-import { TooBusyError } from '../../platform/concurrency/limited.js';
+import { TooBusyError } from '../../platform/concurrency/semaphore.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import {
   type FetchAnswer,

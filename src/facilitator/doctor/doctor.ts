@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { formatUnits, getAddress } from 'viem';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import { Limited } from '../../platform/concurrency/limited.js';
-import { within } from '../../platform/concurrency/timing.js';
+import { Semaphore } from '../../platform/concurrency/semaphore.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { listingRulesOf } from '../../platform/config/listing-rules.js';
 import {
@@ -88,7 +88,7 @@ const ORIGIN = 'https://buyer.invalid';
 /** Looks at a seller as a buyer would, and says what keeps buyers from paying. It pays nothing. */
 @Injectable()
 export class Doctor {
-  readonly #places = new Limited(AT_ONCE, WAITING_MAX);
+  readonly #places = new Semaphore(AT_ONCE, WAITING_MAX);
 
   constructor(
     @Inject(DoctorFetch) private readonly fetcher: Pick<DoctorFetch, 'fetch'>,
@@ -156,7 +156,7 @@ export class Doctor {
     // One after the other: a report must not be a burst of calls.
     for (const offer of offers) {
       const left = until - performance.now();
-      const looked = await within(left, this.#judgeOffer(offer));
+      const looked = await withTimeout(left, this.#judgeOffer(offer));
       if (looked.inTime && looked.value !== undefined) {
         judged.push({ offer, facts: looked.value.facts });
         found.push(...looked.value.findings);

@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post, Res, UseFilters, UseGuards } from '@nestjs/common';
 import type { Response } from 'express';
-import { TooBusyError } from '../../platform/concurrency/limited.js';
+import { TooBusyError } from '../../platform/concurrency/semaphore.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';

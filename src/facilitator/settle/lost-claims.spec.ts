@@ -60,7 +60,7 @@ describe('a claim that the ledger has lost', () => {
         },
       },
       // What two endpoints say; the word of one alone is not asked for.
-      agree: () => Promise.resolve(from),
+      quorumRead: () => Promise.resolve(from),
     } as unknown as EvmChain;
     const lane = { chainId: world.laneChainId ?? 56, signer: SIGNER } as PublishedStatus;
     const claims = new LostClaims(

@@ -70,7 +70,7 @@ export class LostClaims {
   ): Promise<SettlementView | 'not_yet' | undefined> {
     if (logIndex === undefined) return undefined;
     // That it is ours makes a success of it: two endpoints have to name its sender.
-    const from = await chain.agree({
+    const from = await chain.quorumRead({
       what: 'transaction sender',
       read: async (view) => {
         const value = (await view.transaction(transaction))?.from?.toLowerCase();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { within } from '../../platform/concurrency/timing.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
@@ -206,7 +206,7 @@ export class SimulatedSettles {
     if (waiting >= WAITS_MOST) throw new SimulationRefused('full');
     this.#waits.set(caller, waiting + 1);
     try {
-      await within(ms, Promise.race([connection.closed, this.#stopped]));
+      await withTimeout(ms, Promise.race([connection.closed, this.#stopped]));
     } finally {
       const left = (this.#waits.get(caller) ?? 1) - 1;
       if (left === 0) this.#waits.delete(caller);

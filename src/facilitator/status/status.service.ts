@@ -7,7 +7,7 @@ import {
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { movedBy } from '../../platform/chain/use-search/moved.js';
-import { within } from '../../platform/concurrency/timing.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
@@ -221,7 +221,7 @@ async function userOf(
     return outcome.kind === 'found' ? outcome.use : undefined;
   };
   try {
-    const found = await within(PATIENCE_MS, search());
+    const found = await withTimeout(PATIENCE_MS, search());
     return found.inTime ? found.value : undefined;
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;

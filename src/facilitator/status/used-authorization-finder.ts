@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
 import { isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import { delay, within } from '../../platform/concurrency/timing.js';
+import { delay, withTimeout } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
@@ -77,7 +77,7 @@ export class UsedAuthorizationFinder {
 async function retryUntil<T>(until: number, ask: () => Promise<T>): Promise<T | undefined> {
   while (performance.now() < until) {
     try {
-      const answer = await within(until - performance.now(), ask());
+      const answer = await withTimeout(until - performance.now(), ask());
       return answer.inTime ? answer.value : undefined;
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;

@@ -18,7 +18,7 @@ import { anUptoPayment } from '../../../test/builders/protocol/schemes/upto/upto
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
-import type { NeededHead } from '../../platform/chain/judgement.js';
+import type { NeededHead } from '../../platform/chain/near-head.js';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
-import type { NeededHead } from '../../platform/chain/judgement.js';
+import type { NeededHead } from '../../platform/chain/near-head.js';
 import { confirmedPayer } from '../../platform/chain/payer-account.js';
 import { delay } from '../../platform/concurrency/timing.js';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
@@ -249,7 +249,7 @@ export class PaymentVerifier {
     const chain = this.chains.get(chainId);
     if (chain === undefined)
       throw new ChainUnavailableError(chainId, 'what a payment is judged by');
-    const { value } = await chain.judge(judge, neededHead);
+    const { value } = await chain.verifyNearHead(judge, neededHead);
     return value;
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address, Hex } from 'viem';
-import { LANE, STRANGER } from '../../../test/builders/history/reconciliation/books.js';
+import { LANE, STRANGER } from '../../../test/builders/history/reconciliation/records.js';
 import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import {
   aChain,
@@ -100,7 +100,7 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
 
   it('is that it expired, where it was not used and never can be', async () => {
     const { outcomes } = await world(undefined);
-    expect(await outcomes.judge(aRow())).toEqual({
+    expect(await outcomes.resolve(aRow())).toEqual({
       kind: 'ended',
       ending: {
         state: 'expired',
@@ -113,15 +113,15 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
 
   it('is nothing as long as it can be used in a block after the newest final one', async () => {
     const { outcomes } = await world(undefined);
-    const judged = await outcomes.judge(aRow({ deadline: String(timeOf(38)) }));
+    const judged = await outcomes.resolve(aRow({ deadline: String(timeOf(38)) }));
     expect(judged).toEqual({ kind: 'untold', why: 'unexpired' });
-    const past = await outcomes.judge(aRow({ deadline: String(timeOf(38) - 1) }));
+    const past = await outcomes.resolve(aRow({ deadline: String(timeOf(38) - 1) }));
     expect(past).toMatchObject({ ending: { state: 'expired' } });
   });
 
   it('is that it is paid, by a lane that the archive heard nothing of', async () => {
     const { outcomes } = await world({ at: 12, from: LANE });
-    expect(await outcomes.judge(aRow())).toEqual({
+    expect(await outcomes.resolve(aRow())).toEqual({
       kind: 'ended',
       ending: {
         state: 'finalized',
@@ -134,19 +134,19 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
 
   it('is that it is paid by its own transaction, whoever the lanes are', async () => {
     const { outcomes } = await world({ at: 12, from: LANE }, []);
-    expect(await outcomes.judge(aSentRow(hash32(1), TX))).toMatchObject({
+    expect(await outcomes.resolve(aSentRow(hash32(1), TX))).toMatchObject({
       ending: { state: 'finalized', isPaid: true, place: { transaction: TX } },
     });
   });
 
   it('is not that a stranger paid while nothing says who we are', async () => {
     const { outcomes } = await world({ at: 12, from: LANE }, []);
-    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'lanes_unknown' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'lanes_unknown' });
   });
 
   it('is that a copy of what was sent has paid it', async () => {
     const { outcomes } = await world({ at: 12, from: STRANGER });
-    expect(await outcomes.judge(aSentRow(hash32(1)))).toEqual({
+    expect(await outcomes.resolve(aSentRow(hash32(1)))).toEqual({
       kind: 'ended',
       ending: {
         state: 'foreign',
@@ -168,19 +168,19 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
         reason: 'invalid_exact_evm_nonce_already_used',
       },
     };
-    expect(await outcomes.judge(aRow())).toEqual(elsewhere);
-    expect(await outcomes.judge(aSentRow(hash32(1)))).toMatchObject({
+    expect(await outcomes.resolve(aRow())).toEqual(elsewhere);
+    expect(await outcomes.resolve(aSentRow(hash32(1)))).toMatchObject({
       ending: { state: 'foreign', isPaid: false },
     });
   });
 
   it('is that it was used without a payment', async () => {
     const stranger = await world({ at: 12, from: STRANGER, isOther: true });
-    expect(await stranger.outcomes.judge(aSentRow(hash32(1)))).toMatchObject({
+    expect(await stranger.outcomes.resolve(aSentRow(hash32(1)))).toMatchObject({
       ending: { state: 'foreign', isPaid: false, place: { transaction: TX } },
     });
     const own = await world({ at: 12, from: LANE, isOther: true });
-    expect(await own.outcomes.judge(aSentRow(hash32(1)))).toMatchObject({
+    expect(await own.outcomes.resolve(aSentRow(hash32(1)))).toMatchObject({
       ending: { state: 'reverted', isPaid: false, place: { transaction: TX } },
     });
   });
@@ -190,9 +190,9 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     const [one] = nodes;
     if (one === undefined) throw new Error('no node');
     one.lie = (asked) => (asked === 'eth_call' ? result(hash32(1)) : undefined);
-    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'unread' });
     everywhere(nodes, 'eth_call');
-    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'unread' });
   });
 
   it('is nothing where it was used and nobody can read by whom', async () => {
@@ -203,12 +203,12 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
           ? failure('pruned')
           : undefined;
     }
-    expect(await outcomes.judge(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'unread' });
   });
 
   it('is nothing of a record that was made again without its payment', async () => {
     const { outcomes } = await world(undefined);
-    expect(await outcomes.judge(aRow({ method: null, asset: null }))).toEqual({
+    expect(await outcomes.resolve(aRow({ method: null, asset: null }))).toEqual({
       kind: 'untold',
       why: 'unread',
     });

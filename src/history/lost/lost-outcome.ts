@@ -9,7 +9,7 @@ import type { AuthorizationRef } from '../../protocol/schemes/authorization-meth
 import { actionOf, isMethodName } from '../../protocol/schemes/registry.js';
 import type { Action } from '../../protocol/schemes/scheme.js';
 import { hexOf } from '../postgres/bytea.js';
-import type { SeenTransaction } from '../reconciliation/books.js';
+import type { SeenTransaction } from '../reconciliation/records.js';
 import type { ChainEvidence } from '../reconciliation/chain-evidence.js';
 import type { SettlementRow } from '../settlement-row.js';
 
@@ -39,11 +39,11 @@ export interface LostEnding {
  * - `user_unknown`: it was used, and nobody has found by which transaction.
  * - `lanes_unknown`: nothing says which accounts are ours.
  */
-export type Untold = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
+export type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
 
-export type LostVerdict =
+export type LostResult =
   | { readonly kind: 'ended'; readonly ending: LostEnding }
-  | { readonly kind: 'untold'; readonly why: Untold };
+  | { readonly kind: 'untold'; readonly why: Unresolved };
 
 interface LostOutcomesParts {
   readonly chain: Pick<EvmChain, 'uses' | 'views' | 'endpoints'>;
@@ -66,43 +66,43 @@ export class LostOutcomes {
   constructor(private readonly parts: LostOutcomesParts) {}
 
   /** @throws ArchiveError, RedisUnavailableError where it cannot be read which accounts are ours. */
-  async judge(row: SettlementRow): Promise<LostVerdict> {
+  async resolve(row: SettlementRow): Promise<LostResult> {
     try {
-      return await this.#judge(row);
+      return await this.#resolve(row);
     } catch (error) {
-      if (error instanceof ChainUnavailableError) return untold('unread');
+      if (error instanceof ChainUnavailableError) return unresolved('unread');
       throw error;
     }
   }
 
-  async #judge(row: SettlementRow): Promise<LostVerdict> {
+  async #resolve(row: SettlementRow): Promise<LostResult> {
     const { evidence, final } = this.parts;
     const payment = paymentOf(row);
-    if (payment === undefined) return untold('unread');
+    if (payment === undefined) return unresolved('unread');
     const { ref, deadline, action } = payment;
     // One second more than the last moment of any method.
-    if (BigInt(final.timestamp) <= deadline) return untold('unexpired');
+    if (BigInt(final.timestamp) <= deadline) return unresolved('unexpired');
     const isUsed = await evidence.isUsed(ref, final);
-    if (isUsed === undefined) return untold('unread');
+    if (isUsed === undefined) return unresolved('unread');
     if (!isUsed) return ended('expired', false, action.reasons.expired);
     const searched = await this.#searchUse(row, payment);
-    if (searched === undefined) return untold('user_unknown');
+    if (searched === undefined) return unresolved('user_unknown');
     const { use } = searched;
     // Taken back by its payer: there is no transfer, and will be none.
     if (use === undefined) return ended('foreign', false, action.reasons.used);
-    return this.#judgeUse(row, payment, use);
+    return this.#resolveUse(row, payment, use);
   }
 
-  async #judgeUse(
+  async #resolveUse(
     row: SettlementRow,
     { action }: LostPayment,
     { transaction, blockNumber, logIndex }: AuthorizationUse,
-  ): Promise<LostVerdict> {
+  ): Promise<LostResult> {
     const { evidence, final, ownSenders } = this.parts;
     const seen = await this.#seen(transaction, blockNumber);
-    if (seen === undefined || seen.blockNumber > final.number) return untold('unread');
+    if (seen === undefined || seen.blockNumber > final.number) return unresolved('unread');
     const { hash, timestamp } = await evidence.header(seen.blockNumber);
-    if (hash !== seen.blockHash) return untold('unread');
+    if (hash !== seen.blockHash) return unresolved('unread');
     const place = {
       transaction,
       blockNumber: seen.blockNumber,
@@ -112,7 +112,7 @@ export class LostOutcomes {
     };
     const own = hashesOf(row).includes(transaction) ? undefined : await ownSenders();
     // Without it our own payment would pass for a stranger's.
-    if (own?.size === 0) return untold('lanes_unknown');
+    if (own?.size === 0) return unresolved('lanes_unknown');
     if (own?.has(seen.from) !== false) {
       return logIndex === undefined
         ? ended('reverted', false, action.reasons.noEvidence, place)
@@ -205,10 +205,10 @@ function ended(
   isPaid: boolean,
   reason: Reason | undefined,
   place?: LostEnding['place'],
-): LostVerdict {
+): LostResult {
   return { kind: 'ended', ending: { state, isPaid, reason, place } };
 }
 
-function untold(why: Untold): LostVerdict {
+function unresolved(why: Unresolved): LostResult {
   return { kind: 'untold', why };
 }

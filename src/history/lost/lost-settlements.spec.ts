@@ -6,7 +6,7 @@ import { MemoryArchive } from '../../../test/twins/history/memory-archive.js';
 import { MemoryOutbox } from '../../../test/twins/history/memory-outbox.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { eventsBetween } from '../webhooks/settlement-events.js';
-import type { LostEnding, LostVerdict } from './lost-outcome.js';
+import type { LostEnding, LostResult } from './lost-outcome.js';
 import { type LostOutcome, LostSettlements } from './lost-settlements.js';
 
 const HASH = `0x${'5f'.repeat(32)}` as const;
@@ -23,7 +23,7 @@ describe('settlements that a lost ledger has left', () => {
   let archive: MemoryArchive;
   let outbox: MemoryOutbox;
   let held: Set<string>;
-  let verdict: LostVerdict;
+  let verdict: LostResult;
   let asked: string[];
   let opened: number;
   let told: [string, LostOutcome][];
@@ -40,7 +40,7 @@ describe('settlements that a lost ledger has left', () => {
     open = () => Promise.resolve();
   });
 
-  const ended = (ending: Partial<LostEnding>): LostVerdict => ({
+  const ended = (ending: Partial<LostEnding>): LostResult => ({
     kind: 'ended',
     ending: { state: 'expired', isPaid: false, reason: undefined, place: undefined, ...ending },
   });
@@ -57,7 +57,7 @@ describe('settlements that a lost ledger has left', () => {
         opened += 1;
         return {
           outcomes: {
-            judge: ({ id }) => {
+            resolve: ({ id }) => {
               asked.push(id.toString('base64url'));
               return Promise.resolve(verdict);
             },

@@ -6,11 +6,11 @@ import type { Outbox } from '../../settlement/ledger/outbox.js';
 import { type Archive, ArchiveError } from '../archive.js';
 import { bytesOf } from '../postgres/bytea.js';
 import type { SettlementRow } from '../settlement-row.js';
-import type { LostEnding, LostOutcomes, Untold } from './lost-outcome.js';
+import type { LostEnding, LostOutcomes, Unresolved } from './lost-outcome.js';
 import { type UnfinishedSettlements, versionAfter } from './unfinished.js';
 
 /** What became of one that was looked at; `outdated`: the archive has it otherwise by now, or its log is another's. */
-export type LostOutcome = LostEnding['state'] | Untold | 'outdated';
+export type LostOutcome = LostEnding['state'] | Unresolved | 'outdated';
 
 export interface LostObserver {
   /** @param id - base64url. */
@@ -20,7 +20,7 @@ export interface LostObserver {
 
 /** The chain, for as long as settlements of one round are judged. */
 export interface OpenedChain {
-  readonly outcomes: Pick<LostOutcomes, 'judge'>;
+  readonly outcomes: Pick<LostOutcomes, 'resolve'>;
   close(): Promise<void>;
 }
 
@@ -95,11 +95,11 @@ export class LostSettlements {
     const rows = await unfinished.take(chainId, overdue, MOST);
     const known = await held(chainId, rows.map(idOf));
     const lost = rows.filter((row) => !known.has(idOf(row)));
-    if (lost.length > 0) await this.#judge(chainId, epoch, lost);
+    if (lost.length > 0) await this.#resolve(chainId, epoch, lost);
     return rows.length === MOST;
   }
 
-  async #judge(chainId: number, epoch: number, lost: readonly SettlementRow[]): Promise<void> {
+  async #resolve(chainId: number, epoch: number, lost: readonly SettlementRow[]): Promise<void> {
     const { open, observer } = this.options;
     const opened = await open(chainId);
     try {
@@ -121,7 +121,7 @@ export class LostSettlements {
     epoch: number | undefined,
     row: SettlementRow,
   ): Promise<LostOutcome> {
-    const verdict = await outcomes.judge(row);
+    const verdict = await outcomes.resolve(row);
     if (verdict.kind === 'untold') return verdict.why;
     const version = epoch === undefined ? undefined : versionAfter(row, epoch);
     if (version === undefined) return 'outdated';

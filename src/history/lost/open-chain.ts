@@ -6,7 +6,7 @@ import type { LedgerConnections } from '../../platform/redis/ledger-connections.
 import { knownLanes } from '../../settlement/ledger/queries/known-lanes.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { ChainEvidence } from '../reconciliation/chain-evidence.js';
-import type { SettlementBooks } from '../reconciliation/settlement-books.js';
+import type { SettlementHistory } from '../reconciliation/settlement-history.js';
 import { LostOutcomes } from './lost-outcome.js';
 import type { OpenedChain } from './lost-settlements.js';
 import type { UnfinishedSettlements } from './unfinished.js';
@@ -14,7 +14,7 @@ import type { UnfinishedSettlements } from './unfinished.js';
 interface OpenChainParts {
   readonly ledger: LedgerConnections;
   readonly laneQueries: Pick<LaneQueries, 'all'>;
-  readonly books: Pick<SettlementBooks, 'lanes'>;
+  readonly books: Pick<SettlementHistory, 'lanes'>;
   readonly unfinished: Pick<UnfinishedSettlements, 'ownTransactions'>;
   readonly clock: Clock;
 }

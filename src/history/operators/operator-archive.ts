@@ -50,14 +50,14 @@ interface WebhookLine {
 }
 
 /** What was to be told of a settlement, and to whom. */
-export interface ToldEvent {
+export interface ReportedEvent {
   readonly eventId: string;
   readonly type: string;
   readonly happenedAt: Date;
-  readonly deliveries: readonly ToldDelivery[];
+  readonly deliveries: readonly ReportedDelivery[];
 }
 
-export type ToldDelivery = Omit<DeliveryReport, 'eventId' | 'type' | 'happenedAt'> & {
+export type ReportedDelivery = Omit<DeliveryReport, 'eventId' | 'type' | 'happenedAt'> & {
   readonly webhookId: string;
   readonly owner: string;
   readonly url: string;
@@ -153,7 +153,7 @@ export interface OperatorArchive {
     most: number,
   ): Promise<readonly DeliveryReport[] | undefined>;
   /** In the order in which they happened. */
-  eventsOf(settlementId: string, most: number): Promise<readonly ToldEvent[]>;
+  eventsOf(settlementId: string, most: number): Promise<readonly ReportedEvent[]>;
 
   /** Newest first. @param before - the id of a run. */
   runs(

@@ -6,7 +6,7 @@ import {
   type ArchivedNote,
   OPERATOR_ARCHIVE,
   type OperatorArchive,
-  type ToldEvent,
+  type ReportedEvent,
 } from './operator-archive.js';
 import { actionView, differenceView } from './operator-history.js';
 
@@ -28,7 +28,7 @@ export type SettlementPast =
       readonly status: 'known';
       /** Missing for one that is not archived yet. */
       readonly row: ArchivedNote | undefined;
-      readonly events: readonly ToldEvent[];
+      readonly events: readonly ReportedEvent[];
       readonly differences: readonly object[];
       /** What operators did on its network while it was under way, and an hour before. */
       readonly actions: readonly object[];

@@ -15,7 +15,7 @@ interface Migration {
 const FOLDER = new URL('../migrations/', import.meta.url);
 /** Of the advisory locks of this database: "x402". */
 export const MIGRATION_LOCK = 0x78343032;
-const PATIENCE_MS = 600_000;
+const STATEMENT_TIMEOUT_MS = 600_000;
 const NO_SUCH_TABLE = '42P01';
 
 export function migrations(): readonly Migration[] {
@@ -44,7 +44,7 @@ async function withLock(pool: pg.Pool): Promise<readonly string[]> {
   try {
     await client.query('begin');
     // Released with the transaction, also by a process that dies here.
-    await client.query(`set local statement_timeout = ${PATIENCE_MS}`);
+    await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
     await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await client.query(`create schema if not exists ${SCHEMA}`);
     await client.query(
@@ -80,7 +80,7 @@ export async function tablesState(pool: pg.Pool): Promise<TablesState> {
     const missing = missingOf(await asked(applied(pool)));
     return missing.length === 0 ? 'there' : 'outdated';
   } catch (error) {
-    if (!(error instanceof ArchiveError) || error.trouble !== 'schema_outdated') throw error;
+    if (!(error instanceof ArchiveError) || error.condition !== 'schema_outdated') throw error;
     return error.sqlState === NO_SUCH_TABLE ? 'missing' : 'outdated';
   }
 }

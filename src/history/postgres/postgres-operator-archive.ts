@@ -10,7 +10,7 @@ import type {
   OperatorArchive,
   ReconciliationRun,
   SearchFilter,
-  ToldEvent,
+  ReportedEvent,
   WebhookFilter,
   WebhookState,
 } from '../operators/operator-archive.js';
@@ -85,7 +85,7 @@ export class PostgresOperatorArchive implements OperatorArchive {
     return store.deliveries({ id: webhookId }, most, before);
   }
 
-  eventsOf(settlementId: string, most: number): Promise<readonly ToldEvent[]> {
+  eventsOf(settlementId: string, most: number): Promise<readonly ReportedEvent[]> {
     return asked(eventsOf(this.quick.db, Buffer.from(settlementId, 'base64url'), most));
   }
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Hex } from 'viem';
 import type { NewestRun } from '../reconciliation/daily-reconciliation.js';
 import { differencesIn, type Finding, isNote } from '../reconciliation/difference.js';
-import type { Checkpoint, Reconciliation } from '../reconciliation/settlement-books.js';
+import type { Checkpoint, Reconciliation } from '../reconciliation/settlement-history.js';
 import { bytesOf, hexOf } from './bytea.js';
 import type { Tables } from './tables.js';
 

@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type {
-  ToldDelivery,
-  ToldEvent,
+  ReportedDelivery,
+  ReportedEvent,
   WebhookFilter,
   WebhookState,
 } from '../operators/operator-archive.js';
@@ -98,7 +98,7 @@ export async function eventsOf(
   db: Kysely<Tables>,
   line: Buffer,
   most: number,
-): Promise<readonly ToldEvent[]> {
+): Promise<readonly ReportedEvent[]> {
   const events = await db
     .selectFrom('webhook_events')
     .select(['sequence', 'id', 'type', 'created_at'])
@@ -142,7 +142,7 @@ interface DeliveryRow {
   readonly answer: string | null;
 }
 
-function deliveryOf(row: DeliveryRow): ToldDelivery {
+function deliveryOf(row: DeliveryRow): ReportedDelivery {
   return {
     webhookId: row.endpoint_id,
     owner: row.owner,

@@ -30,7 +30,7 @@ export class ChainEvidence implements EvidenceFinder {
   ): Promise<ReceiptEvidence | undefined> {
     const chain = this.chains.served(chainId);
     if (chain === undefined) throw new ChainUnavailableError(chainId, 'receipt');
-    const receipt = await chain.agree({
+    const receipt = await chain.quorumRead({
       what: 'receipt of a settlement',
       ability: 'receipts',
       read: async (view) => {

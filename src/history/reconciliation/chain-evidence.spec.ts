@@ -5,7 +5,7 @@ import {
   aUse,
   LANE,
   STRANGER,
-} from '../../../test/builders/history/reconciliation/books.js';
+} from '../../../test/builders/history/reconciliation/records.js';
 import {
   aChain,
   failure,

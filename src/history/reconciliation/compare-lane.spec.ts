@@ -5,12 +5,17 @@ import {
   hashNamed,
   LANE,
   STRANGER,
-} from '../../../test/builders/history/reconciliation/books.js';
-import { compareLane, type LaneBooks, laneTransactionOf, missingNonces } from './compare-lane.js';
+} from '../../../test/builders/history/reconciliation/records.js';
+import {
+  compareLane,
+  type LaneComparison,
+  laneTransactionOf,
+  missingNonces,
+} from './compare-lane.js';
 
 const sent = (nonce: number, valueWei = 0n) =>
   laneTransactionOf(aSeen({ nonce, valueWei, hash: hashNamed(String(nonce)) }));
-const books = (more: Partial<LaneBooks> = {}): LaneBooks => ({
+const books = (more: Partial<LaneComparison> = {}): LaneComparison => ({
   lane: LANE,
   before: { nonce: 3, balanceWei: 1000n },
   after: { nonce: 5, balanceWei: 800n },
@@ -20,7 +25,7 @@ const books = (more: Partial<LaneBooks> = {}): LaneBooks => ({
   ...more,
 });
 const after = (balanceWei: bigint, nonce = 5) => ({ after: { nonce, balanceWei } });
-const found = (more: Partial<LaneBooks>) =>
+const found = (more: Partial<LaneComparison>) =>
   compareLane(books(more)).findings.map(({ name, found: what, expected }) => [
     ...[name, expected, what].filter((one) => one !== undefined),
   ]);
@@ -43,7 +48,7 @@ describe('the books of a lane', () => {
     expect(found({ before: still, after: still, transactions: [] })).toEqual([]);
   });
 
-  it.each<[string, Partial<LaneBooks>, readonly (readonly string[])[]]>([
+  it.each<[string, Partial<LaneComparison>, readonly (readonly string[])[]]>([
     ['money that is gone', after(799n), [['lane_gas_differs', '800 wei', '799 wei']]],
     ['money that came', after(850n), [['lane_funded', '800 wei', '50 wei']]],
     [

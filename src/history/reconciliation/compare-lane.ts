@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { LaneState, SeenTransaction } from './books.js';
+import type { LaneState, SeenTransaction } from './records.js';
 import type { Finding } from './difference.js';
 
 /** What counts of a transaction for the books of its lane. */
@@ -14,7 +14,7 @@ export interface LaneTransaction {
 }
 
 /** A lane between the ends of two blocks. */
-export interface LaneBooks {
+export interface LaneComparison {
   readonly lane: Address;
   /** `undefined` where it could not be read. */
   readonly before: LaneState | undefined;
@@ -58,7 +58,7 @@ export function missingNonces({
   before,
   after,
   transactions,
-}: Pick<LaneBooks, 'before' | 'after' | 'transactions'>): readonly number[] {
+}: Pick<LaneComparison, 'before' | 'after' | 'transactions'>): readonly number[] {
   if (before === undefined || after === undefined) return [];
   const found = new Set(transactions.map(({ nonce }) => nonce));
   const missing: number[] = [];
@@ -72,7 +72,7 @@ export function missingNonces({
  * Holds the money of a lane against its transactions. Every account nonce that was used in between has to be
  * one of a transaction that was read: only then is it known what the lane did, and what it paid.
  */
-export function compareLane(books: LaneBooks): LaneResult {
+export function compareLane(books: LaneComparison): LaneResult {
   const { lane, before, after } = books;
   const transactions = [...books.transactions].sort((a, b) => a.nonce - b.nonce);
   const feesWei = sumOf(transactions.map(({ feeWei }) => feeWei));
@@ -127,7 +127,7 @@ export function compareLane(books: LaneBooks): LaneResult {
 /** Coins that go from lane to lane are still there: the other one shows them as received. */
 function nameOf(
   { to, sentWei }: LaneTransaction,
-  { lanes, topUpMostWei }: LaneBooks,
+  { lanes, topUpMostWei }: LaneComparison,
 ): Finding['name'] {
   if (to !== null && lanes.has(to)) return 'lane_refilled';
   return sentWei <= topUpMostWei ? 'lane_topped_up_payer' : 'lane_sent_native';

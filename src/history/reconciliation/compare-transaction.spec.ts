@@ -11,17 +11,17 @@ import {
   PAYEE,
   PAYER,
   STRANGER,
-} from '../../../test/builders/history/reconciliation/books.js';
-import type { BookedSettlement, SeenTransaction, Sight } from './books.js';
+} from '../../../test/builders/history/reconciliation/records.js';
+import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
 import { compareTransaction } from './compare-transaction.js';
 
 const seen = (more: Partial<SeenTransaction> = {}): Sight => ({
   kind: 'seen',
   transaction: aSeen(more),
 });
-const compare = (sight: Sight, ...settlements: readonly BookedSettlement[]) =>
+const compare = (sight: Sight, ...settlements: readonly RecordedSettlement[]) =>
   compareTransaction({ hash: hashNamed('1'), sight, settlements }, new Set([LANE]));
-const names = (sight: Sight, ...settlements: readonly BookedSettlement[]) =>
+const names = (sight: Sight, ...settlements: readonly RecordedSettlement[]) =>
   compare(sight, ...settlements).map(({ name }) => name);
 
 const OTHER = { payer: addressOf('9'), nonce: 6n };
@@ -60,7 +60,7 @@ describe('a transaction beside the settlements that name it', () => {
     expect(compare(seen({ logs: twins }), two, one)).toEqual([]);
   });
 
-  it.each<[string, Partial<BookedSettlement>]>([
+  it.each<[string, Partial<RecordedSettlement>]>([
     ['amount_differs', { amount: 999n }],
     ['payee_differs', { payTo: STRANGER }],
     ['payer_differs', { payer: STRANGER }],
@@ -101,7 +101,7 @@ describe('a transaction beside the settlements that name it', () => {
     expect(names(sight, aBooked())).toEqual(['settled_without_log']);
   });
 
-  it.each<[string, Sight, BookedSettlement]>([
+  it.each<[string, Sight, RecordedSettlement]>([
     ['that nobody could read', { kind: 'unread' }, aBooked()],
     ['that nobody could read, of a failure', { kind: 'unread' }, aBooked(failed)],
     ['that is not known and need not be gone', { kind: 'absent', isProven: false }, aBooked()],

@@ -5,14 +5,14 @@ import {
   type Transfer,
   TRANSFER_TOPIC,
 } from '../../protocol/evm/logs.js';
-import type { BookedSettlement, SeenTransaction, Sight } from './books.js';
+import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
 import type { DifferenceName, Finding } from './difference.js';
 
 /** One transaction, and every settlement that names it. */
-interface BookedTransaction {
+interface RecordedTransaction {
   readonly hash: Hex;
   readonly sight: Sight;
-  readonly settlements: readonly BookedSettlement[];
+  readonly settlements: readonly RecordedSettlement[];
 }
 
 type ShownTransfer = Transfer & { readonly logIndex: number };
@@ -30,12 +30,12 @@ interface ShownUse {
  * settlement at most; what is left over in a transaction of a lane is named, too.
  */
 export function compareTransaction(
-  { hash, sight, settlements }: BookedTransaction,
+  { hash, sight, settlements }: RecordedTransaction,
   lanes: ReadonlySet<Address>,
 ): readonly Finding[] {
   const paid = settlements.filter((one) => one.isPaid && one.transaction === hash);
   const unpaid = settlements.filter((one) => !one.isPaid);
-  const of = (name: DifferenceName) => (one: BookedSettlement) => finding(name, one, hash);
+  const of = (name: DifferenceName) => (one: RecordedSettlement) => finding(name, one, hash);
   if (sight.kind === 'unread') return [...paid, ...unpaid].map(of('not_checked'));
   if (sight.kind === 'absent') {
     return paid.map(of(sight.isProven ? 'settled_without_log' : 'not_checked'));
@@ -68,9 +68,9 @@ class TransactionLogs {
   }
 
   /** Those that are right choose first, so that a wrong one takes nobody's log. */
-  comparePaid(paid: readonly BookedSettlement[]): readonly Finding[] {
+  comparePaid(paid: readonly RecordedSettlement[]): readonly Finding[] {
     const findings: Finding[] = [];
-    const others: BookedSettlement[] = [];
+    const others: RecordedSettlement[] = [];
     for (const one of paid) {
       const own = this.#transfers.find(({ logIndex }) => logIndex === one.logIndex);
       if (own !== undefined && !this.#taken.has(own.logIndex) && fits(one, own)) {
@@ -82,7 +82,7 @@ class TransactionLogs {
   }
 
   /** What failed by the books, and was paid by what the chain shows. */
-  compareUnpaid(unpaid: readonly BookedSettlement[]): readonly Finding[] {
+  compareUnpaid(unpaid: readonly RecordedSettlement[]): readonly Finding[] {
     const { hash, blockNumber } = this.transaction;
     return unpaid.flatMap((one) => {
       const { asset, payer, nonce } = one;
@@ -134,7 +134,7 @@ class TransactionLogs {
       });
   }
 
-  #compareOther(one: BookedSettlement): readonly Finding[] {
+  #compareOther(one: RecordedSettlement): readonly Finding[] {
     const { hash } = this.transaction;
     const free = this.#free();
     const isKnown = one.logIndex !== undefined;
@@ -162,12 +162,12 @@ class TransactionLogs {
     return [...differingFields(one, near, hash), ...this.#take(one, near)];
   }
 
-  #take(one: BookedSettlement, transfer: ShownTransfer): readonly Finding[] {
+  #take(one: RecordedSettlement, transfer: ShownTransfer): readonly Finding[] {
     this.#taken.add(transfer.logIndex);
     return [...this.#compareBlock(one), ...this.#takeUse(one, transfer)];
   }
 
-  #compareBlock(one: BookedSettlement): readonly Finding[] {
+  #compareBlock(one: RecordedSettlement): readonly Finding[] {
     const { hash, blockNumber, blockHash } = this.transaction;
     const isSame =
       one.blockNumber === blockNumber &&
@@ -181,7 +181,7 @@ class TransactionLogs {
     ];
   }
 
-  #takeUse(one: BookedSettlement, transfer: ShownTransfer): readonly Finding[] {
+  #takeUse(one: RecordedSettlement, transfer: ShownTransfer): readonly Finding[] {
     // A claim that was made again after a loss does not know its method: its use is taken where there is one.
     if (one.method !== undefined && one.method !== 'eip3009') return [];
     const free = this.#uses.filter((use) => isFree(this.#taken, use));
@@ -205,7 +205,7 @@ class TransactionLogs {
 }
 
 function differingFields(
-  one: BookedSettlement,
+  one: RecordedSettlement,
   shown: ShownTransfer,
   hash: Hex,
 ): readonly Finding[] {
@@ -225,7 +225,7 @@ function differingFields(
 
 function finding(
   name: DifferenceName,
-  { id, blockNumber, logIndex }: BookedSettlement,
+  { id, blockNumber, logIndex }: RecordedSettlement,
   transaction: Hex,
   more: Partial<Finding> = {},
 ): Finding {
@@ -233,7 +233,7 @@ function finding(
 }
 
 /** What the books do not know is not compared. */
-function fits(one: BookedSettlement, shown: ShownTransfer): boolean {
+function fits(one: RecordedSettlement, shown: ShownTransfer): boolean {
   return (
     (one.asset ?? shown.asset) === shown.asset &&
     (one.payer ?? shown.payer) === shown.payer &&
@@ -242,7 +242,7 @@ function fits(one: BookedSettlement, shown: ShownTransfer): boolean {
   );
 }
 
-function isWhole({ asset, payer, payTo, amount }: BookedSettlement): boolean {
+function isWhole({ asset, payer, payTo, amount }: RecordedSettlement): boolean {
   return ![asset, payer, payTo, amount].includes(undefined);
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { hashNamed } from '../../../test/builders/history/reconciliation/books.js';
+import { hashNamed } from '../../../test/builders/history/reconciliation/records.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
@@ -12,7 +12,7 @@ import {
 } from './daily-reconciliation.js';
 import type { ReconcilerTask } from './reconciler.js';
 import { ReconciliationHealth } from './reconciliation-health.js';
-import type { Reconciliation } from './settlement-books.js';
+import type { Reconciliation } from './settlement-history.js';
 
 const DAY_MS = 86_400_000;
 /** TestClock stands at 22:13:20 of a day. */

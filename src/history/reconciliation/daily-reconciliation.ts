@@ -5,7 +5,7 @@ import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { ArchiveError } from '../archive.js';
 import type { ReconcilerTask } from './reconciler.js';
-import type { Checkpoint, Reconciliation } from './settlement-books.js';
+import type { Checkpoint, Reconciliation } from './settlement-history.js';
 
 /** What the newest daily run of a chain found. */
 export interface NewestRun {
@@ -72,7 +72,7 @@ export class DailyReconciliation {
     return LOOK_MS;
   });
   readonly #abort = new AbortController();
-  #isAwayTold = false;
+  #isOutageLogged = false;
 
   constructor(private readonly options: DailyOptions) {}
 
@@ -97,7 +97,7 @@ export class DailyReconciliation {
       if (this.#isStopping()) return;
       try {
         await this.#look(network);
-        this.#isAwayTold = false;
+        this.#isOutageLogged = false;
       } catch (error) {
         if (this.#isStopping()) return;
         this.#fail(network.chainId, error);
@@ -111,8 +111,8 @@ export class DailyReconciliation {
     if (error instanceof RedisUnavailableError) return;
     const isAway = error instanceof ArchiveError;
     if (!isAway) this.#failedAt.set(chainId, clock.now());
-    if (!isAway || !this.#isAwayTold) observer.failed(chainId, error);
-    this.#isAwayTold = isAway;
+    if (!isAway || !this.#isOutageLogged) observer.failed(chainId, error);
+    this.#isOutageLogged = isAway;
   }
 
   async #look(network: NetworkConfig): Promise<void> {

@@ -1,12 +1,12 @@
 import type { Hex } from 'viem';
-import type { BookedSettlement } from './books.js';
+import type { RecordedSettlement } from './records.js';
 import type { Finding } from './difference.js';
 
 /** Settlements by every transaction they name. */
 export function byTransaction(
-  settlements: readonly BookedSettlement[],
-): ReadonlyMap<Hex, readonly BookedSettlement[]> {
-  const byHash = new Map<Hex, BookedSettlement[]>();
+  settlements: readonly RecordedSettlement[],
+): ReadonlyMap<Hex, readonly RecordedSettlement[]> {
+  const byHash = new Map<Hex, RecordedSettlement[]>();
   for (const one of settlements) {
     for (const hash of hashesOf(one)) {
       const named = byHash.get(hash);
@@ -17,17 +17,17 @@ export function byTransaction(
   return byHash;
 }
 
-export function hashesOf({ transaction, transactions }: BookedSettlement): readonly Hex[] {
+export function hashesOf({ transaction, transactions }: RecordedSettlement): readonly Hex[] {
   return [...new Set([...(transaction === undefined ? [] : [transaction]), ...transactions])];
 }
 
 /** Where a transaction is by the books, if that is in need of a proof. */
-export function blockOf(hash: Hex, named: readonly BookedSettlement[]): bigint | undefined {
+export function blockOf(hash: Hex, named: readonly RecordedSettlement[]): bigint | undefined {
   return named.find(({ isPaid, transaction }) => isPaid && transaction === hash)?.blockNumber;
 }
 
 /** A payment of nothing needs no transaction; any other one does. */
-export function withoutTransaction(row: BookedSettlement): readonly Finding[] {
+export function withoutTransaction(row: RecordedSettlement): readonly Finding[] {
   if (!row.isPaid || row.transaction !== undefined || row.amount === 0n) return [];
   return [{ name: 'settled_without_log', settlementId: row.id, blockNumber: row.blockNumber }];
 }

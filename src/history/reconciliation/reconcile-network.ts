@@ -5,11 +5,11 @@ import type { NetworkConfig } from '../../platform/config/app-config.js';
 import type { KnownRefills } from '../../settlement/ledger/queries/known-refills.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { Reconciler, type ReconcilerTask } from './reconciler.js';
-import type { Reconciliation, SettlementBooks } from './settlement-books.js';
+import type { Reconciliation, SettlementHistory } from './settlement-history.js';
 
 export interface NetworkParts {
   readonly network: NetworkConfig;
-  readonly books: SettlementBooks;
+  readonly books: SettlementHistory;
   readonly ledgerLanes: readonly Address[] | undefined;
   /** What treasuries have sent, as the ledger knows. */
   readonly refills?: KnownRefills | undefined;

@@ -8,7 +8,7 @@ import {
   aUse,
   LANE,
   STRANGER,
-} from '../../../test/builders/history/reconciliation/books.js';
+} from '../../../test/builders/history/reconciliation/records.js';
 import {
   aChain,
   failure,
@@ -20,10 +20,10 @@ import {
 } from '../../../test/builders/platform/chain/fake-chain.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { MemoryBooks } from '../../../test/twins/history/reconciliation/memory-books.js';
-import type { BookedSettlement } from './books.js';
+import type { RecordedSettlement } from './records.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { Reconciler, type ReconcilerParts, type ReconcilerTask } from './reconciler.js';
-import type { Checkpoint } from './settlement-books.js';
+import type { Checkpoint } from './settlement-history.js';
 
 /** Sleeping takes no time but its own. */
 class HastyClock extends TestClock {
@@ -65,7 +65,7 @@ describe('a run of reconciliation', () => {
   let clock: HastyClock;
   let lanes: readonly Address[] | undefined;
 
-  const row = (nonce: number, block: number, more: Partial<BookedSettlement> = {}) =>
+  const row = (nonce: number, block: number, more: Partial<RecordedSettlement> = {}) =>
     aBooked({
       id: String(nonce),
       payer: payerOf(nonce),

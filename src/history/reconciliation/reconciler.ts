@@ -3,22 +3,22 @@ import type { BlockHeader } from '../../platform/chain/block.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { KnownRefills } from '../../settlement/ledger/queries/known-refills.js';
-import type { BookedSettlement, Sight } from './books.js';
+import type { RecordedSettlement, Sight } from './records.js';
 import type { ChainEvidence } from './chain-evidence.js';
 import { compareLane, type LaneAccount, missingNonces } from './compare-lane.js';
 import { compareTransaction } from './compare-transaction.js';
 import type { Finding } from './difference.js';
 import { Findings } from './findings.js';
 import { blockOf, byTransaction, withoutTransaction } from './grouping.js';
-import { gapsOf, LaneBook } from './lane-book.js';
+import { gapsOf, LaneTransactions } from './lane-transactions.js';
 import { SecondLooks } from './second-looks.js';
 import type {
   Checkpoint,
   Reconciliation,
-  SettlementBooks,
+  SettlementHistory,
   StartedBy,
   TimeSpan,
-} from './settlement-books.js';
+} from './settlement-history.js';
 import { type Blocks, blocksOf, type Ends, endsOf } from './window.js';
 
 export interface ReconcilerParts {
@@ -26,7 +26,7 @@ export interface ReconcilerParts {
     ChainEvidence,
     'chainId' | 'finalBlock' | 'header' | 'firstBlockSince' | 'look' | 'laneState' | 'find'
   >;
-  readonly books: SettlementBooks;
+  readonly books: SettlementHistory;
   /** The lanes the ledger knows; `undefined` where it cannot be asked: then senders are lanes. */
   readonly ledgerLanes: readonly Address[] | undefined;
   /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
@@ -56,7 +56,7 @@ const ASSETS_MOST = 50;
 /** One run over one chain: the books of a time against one final block. */
 export class Reconciler {
   readonly #findings = new Findings();
-  readonly #lanes = new Map<Address, LaneBook>();
+  readonly #lanes = new Map<Address, LaneTransactions>();
   readonly #assets = new Set<Address>();
   readonly #startedAt: Date;
   #settlements = 0;
@@ -87,15 +87,15 @@ export class Reconciler {
     // While the newest states are still there: nodes forget them within minutes.
     const states = new Map<Address, Ends>();
     for (const lane of new Set(known)) {
-      this.#lanes.set(lane, new LaneBook(lane));
+      this.#lanes.set(lane, new LaneTransactions(lane));
       states.set(lane, await endsOf(evidence, lane, { before, last, resume }));
     }
     await this.#readBlocks(blocks);
     await this.#readClaims(blocks);
     const accounts: LaneAccount[] = [];
-    for (const [lane, book] of this.#lanes) {
+    for (const [lane, read] of this.#lanes) {
       const ends = states.get(lane) ?? (await endsOf(evidence, lane, { before, last, resume }));
-      accounts.push(await this.#closeLane(book, ends, blocks));
+      accounts.push(await this.#closeLane(read, ends, blocks));
     }
     return this.#result(blocks, accounts);
   }
@@ -116,7 +116,7 @@ export class Reconciler {
     const { books, evidence } = this.parts;
     const { window, resume } = this.task;
     const claimed = { fromMs: resume?.toMs ?? window.fromMs, toMs: window.toMs };
-    let after: Parameters<SettlementBooks['withoutBlock']>[3];
+    let after: Parameters<SettlementHistory['withoutBlock']>[3];
     do {
       const place = after;
       const read = () => books.withoutBlock(evidence.chainId, claimed, first, place);
@@ -128,9 +128,9 @@ export class Reconciler {
 
   /** @param again - reads the same settlements anew. */
   async #check(
-    settlements: readonly BookedSettlement[],
+    settlements: readonly RecordedSettlement[],
     last: BlockHeader,
-    again: () => Promise<readonly BookedSettlement[]>,
+    again: () => Promise<readonly RecordedSettlement[]>,
   ): Promise<void> {
     const sights = new Map<Hex, Sight>();
     let rows = settlements;
@@ -149,7 +149,7 @@ export class Reconciler {
   }
 
   async #compare(
-    rows: readonly BookedSettlement[],
+    rows: readonly RecordedSettlement[],
     sights: Map<Hex, Sight>,
     last: BlockHeader,
   ): Promise<readonly Finding[]> {
@@ -163,7 +163,7 @@ export class Reconciler {
     for (const [hash, sight] of await this.parts.evidence.look(wanted)) sights.set(hash, sight);
     for (const [hash, sight] of sights) this.#note(sight, byHash.get(hash) ?? [], last);
     const lanes = new Set(this.#lanes.keys());
-    const compare = (hash: Hex, settlements: readonly BookedSettlement[]) =>
+    const compare = (hash: Hex, settlements: readonly RecordedSettlement[]) =>
       compareTransaction(
         { hash, settlements, sight: sights.get(hash) ?? { kind: 'unread' } },
         lanes,
@@ -183,11 +183,11 @@ export class Reconciler {
    */
   async #named(
     hashes: readonly Hex[],
-    read: readonly BookedSettlement[],
-  ): Promise<readonly (readonly [Hex, readonly BookedSettlement[]])[]> {
+    read: readonly RecordedSettlement[],
+  ): Promise<readonly (readonly [Hex, readonly RecordedSettlement[]])[]> {
     if (hashes.length === 0) return [];
     const { books, evidence } = this.parts;
-    const more: BookedSettlement[] = [];
+    const more: RecordedSettlement[] = [];
     for (let at = 0; at < hashes.length; at += NAMED_AT_ONCE) {
       const some = hashes.slice(at, at + NAMED_AT_ONCE);
       more.push(...(await books.ofTransactions(evidence.chainId, some)));
@@ -198,60 +198,64 @@ export class Reconciler {
   }
 
   /** Keeps what a transaction means for its lane. */
-  #note(sight: Sight, named: readonly BookedSettlement[], last: BlockHeader): void {
+  #note(sight: Sight, named: readonly RecordedSettlement[], last: BlockHeader): void {
     if (sight.kind !== 'seen' || sight.transaction.blockNumber > last.number) return;
     const { from } = sight.transaction;
     const isClaimed = named.some(({ isPaid, state }) => isPaid && state !== 'foreign');
     if (this.parts.ledgerLanes === undefined && isClaimed && !this.#lanes.has(from)) {
-      this.#lanes.set(from, new LaneBook(from));
+      this.#lanes.set(from, new LaneTransactions(from));
     }
     this.#lanes.get(from)?.add(sight.transaction);
   }
 
   // ---------------------------------------------------------------- lanes
 
-  async #closeLane(book: LaneBook, ends: Ends, blocks: Blocks): Promise<LaneAccount> {
+  async #closeLane(read: LaneTransactions, ends: Ends, blocks: Blocks): Promise<LaneAccount> {
     const { topUpMostWei, evidence } = this.parts;
     const { first, last } = blocks;
     const span = { from: first, to: last.number };
-    const missing = () => missingNonces({ ...ends, transactions: book.within(span) });
-    const refills = this.parts.refills?.get(book.lane);
+    const missing = () => missingNonces({ ...ends, transactions: read.within(span) });
+    const refills = this.parts.refills?.get(read.lane);
     const sent = refills && missing().flatMap((nonce) => refills.get(nonce) ?? []);
-    if (sent !== undefined) await this.#checkFound(sent, book, last);
-    const gaps = gapsOf(missing().slice(0, GAPS_MOST), book.within(span), span);
+    if (sent !== undefined) await this.#checkFound(sent, read, last);
+    const gaps = gapsOf(missing().slice(0, GAPS_MOST), read.within(span), span);
     if (gaps.length > 0) {
-      const found = await evidence.find({ lane: book.lane, gaps, assets: [...this.#assets] });
-      await this.#checkFound([...found.values()], book, last);
+      const found = await evidence.find({ lane: read.lane, gaps, assets: [...this.#assets] });
+      await this.#checkFound([...found.values()], read, last);
     }
-    const { lane } = book;
+    const { lane } = read;
     const { account, findings } = compareLane({
       lane,
       ...ends,
       topUpMostWei,
       lanes: new Set(this.#lanes.keys()),
-      transactions: book.within(span),
+      transactions: read.within(span),
     });
     this.#findings.add(findings);
     return account;
   }
 
   /** Transactions that no settlement led to, beside the settlements of their blocks. */
-  async #checkFound(hashes: readonly Hex[], book: LaneBook, last: BlockHeader): Promise<void> {
+  async #checkFound(
+    hashes: readonly Hex[],
+    read: LaneTransactions,
+    last: BlockHeader,
+  ): Promise<void> {
     const { evidence, books } = this.parts;
     const wanted = hashes.map((hash) => ({ hash, blockNumber: undefined }));
     for (const [hash, sight] of await evidence.look(wanted)) {
       this.parts.signal?.throwIfAborted();
-      if (sight.kind !== 'seen' || sight.transaction.from !== book.lane) continue;
+      if (sight.kind !== 'seen' || sight.transaction.from !== read.lane) continue;
       const { blockNumber: at } = sight.transaction;
       if (at > last.number) continue;
-      book.add(sight.transaction);
+      read.add(sight.transaction);
       this.#transactions += 1;
       for (;;) {
         const { settlements } = await books.ofBlocks(evidence.chainId, { from: at, to: at }, 1);
         const [[, named] = [hash, []]] = await this.#named([hash], settlements);
         const findings = compareTransaction(
           { hash, sight, settlements: named },
-          new Set([book.lane]),
+          new Set([read.lane]),
         );
         if (findings.length === 0 || !(await this.#looks.wait(last))) {
           this.#findings.add(findings);

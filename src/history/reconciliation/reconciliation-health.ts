@@ -4,7 +4,7 @@ import type { NewestRun } from './daily-reconciliation.js';
 import { DIFFERENCES, differencesIn } from './difference.js';
 
 /** What the newest daily run of a network found. */
-interface NetworkBooks {
+interface NetworkFindings {
   readonly network: string;
   /** By every name there is, zeros too. */
   readonly differences: ReadonlyMap<string, number>;
@@ -28,7 +28,7 @@ export class ReconciliationHealth extends FeatureHealth {
     super();
   }
 
-  state(): readonly NetworkBooks[] {
+  state(): readonly NetworkFindings[] {
     return [...this.options.newest().values()].map((run) => ({
       network: caip2Of(run.chainId),
       differences: new Map(

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { hashNamed, LANE } from '../../../test/builders/history/reconciliation/books.js';
+import { hashNamed, LANE } from '../../../test/builders/history/reconciliation/records.js';
 import type { Finding } from './difference.js';
 import { Findings } from './findings.js';
-import { readWindow } from './given-window.js';
+import { readWindow } from './requested-window.js';
 import { exitCodeOf, reportOf } from './report.js';
-import type { Reconciliation } from './settlement-books.js';
+import type { Reconciliation } from './settlement-history.js';
 
 function aRun(...found: readonly Finding[]): Reconciliation {
   const findings = new Findings();

@@ -1,6 +1,6 @@
 import { caip2Of } from '../../protocol/payment/network.js';
 import { differencesIn, type Finding, isNote } from './difference.js';
-import type { Reconciliation } from './settlement-books.js';
+import type { Reconciliation } from './settlement-history.js';
 
 /** Lines for people; the rows in the database have all of it. */
 const SHOWN_MOST = 100;

@@ -137,7 +137,7 @@ export class SellersV2Controller {
       response.destroy();
       // A client that leaves is no trouble of ours.
       if (isLeft(error)) return;
-      const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+      const trouble = error instanceof ArchiveError ? error.condition : undefined;
       this.logger.error({ trouble, err: error }, 'an export to a seller was interrupted');
     }
   }

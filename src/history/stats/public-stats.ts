@@ -1,6 +1,6 @@
 import { type Address, formatUnits, getAddress } from 'viem';
 import type { Clock } from '../../platform/concurrency/clock.js';
-import { Shared } from '../../platform/concurrency/shared.js';
+import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { AssetSums, PaymentSum } from '../postgres/payment-sums.js';
 import { fromArchive, historyOff } from '../sellers/history-problems.js';
@@ -54,10 +54,10 @@ export interface StatsSources {
 
 /** Totals of the payments of this deployment, without names. Kept for a minute, and read once at a time. */
 export class PublicStats {
-  readonly #stats: Shared<Stats>;
+  readonly #stats: CachedPromise<Stats>;
 
   constructor(private readonly sources: StatsSources) {
-    this.#stats = new Shared(
+    this.#stats = new CachedPromise(
       () => this.#read(),
       KEPT_MS,
       () => sources.clock.now(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { rowOf, type SettlementRow } from '../settlement-row.js';
-import { eventIdOf, eventsBetween, type Standing } from './settlement-events.js';
+import { eventIdOf, eventsBetween, type EventState } from './settlement-events.js';
 
 const HASH = Buffer.alloc(32, 1);
 const OTHER = Buffer.alloc(32, 2);
@@ -9,8 +9,8 @@ const OTHER = Buffer.alloc(32, 2);
 const standing = (
   state: string,
   is_paid = state === 'included' || state === 'finalized',
-  more: Partial<Standing> = {},
-): Standing => ({
+  more: Partial<EventState> = {},
+): EventState => ({
   state,
   is_paid,
   transaction: HASH,
@@ -27,7 +27,7 @@ const unclaimed = standing('finalized', true, { unclaimed_at: new Date(1) });
 const claimedLate = standing('finalized', true, { sale: 'sold' });
 
 describe('events of a settlement', () => {
-  it.each<[string, Standing | undefined, Standing, string[]]>([
+  it.each<[string, EventState | undefined, EventState, string[]]>([
     ['is sent', queued, sent, []],
     ['is unclaimed', finalized, unclaimed, ['unclaimed']],
     ['was unclaimed, and has its sale by now', finalized, claimedLate, []],

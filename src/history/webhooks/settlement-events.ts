@@ -12,7 +12,7 @@ export const SETTLEMENT_EVENTS = [
 export type SettlementEvent = (typeof SETTLEMENT_EVENTS)[number];
 
 /** What of a row decides which events there are. */
-export type Standing = Pick<
+export type EventState = Pick<
   SettlementRow,
   'state' | 'is_paid' | 'transaction' | 'block_hash' | 'sale' | 'unclaimed_at'
 >;
@@ -24,8 +24,8 @@ export type Standing = Pick<
  * @param before - `undefined` for one that the archive did not know.
  */
 export function eventsBetween(
-  before: Standing | undefined,
-  after: Standing,
+  before: EventState | undefined,
+  after: EventState,
 ): readonly SettlementEvent[] {
   const wasPaid = before?.is_paid === true;
   if (after.is_paid) {
@@ -48,20 +48,20 @@ export function eventsBetween(
   ];
 }
 
-function isFinal({ state, is_paid }: Standing): boolean {
+function isFinal({ state, is_paid }: EventState): boolean {
   return is_paid && state !== 'included';
 }
 
-function isUnclaimed({ sale, unclaimed_at }: Standing): boolean {
+function isUnclaimed({ sale, unclaimed_at }: EventState): boolean {
   return unclaimed_at !== null && sale === 'open';
 }
 
-function isFailed({ state, is_paid }: Standing): boolean {
+function isFailed({ state, is_paid }: EventState): boolean {
   return !is_paid && ['reverted', 'expired', 'foreign', 'withdrawn'].includes(state);
 }
 
 /** A block whose hash is not known is taken for the same as long as the transaction is. */
-function isOfSameBlock(before: Standing, after: Standing): boolean {
+function isOfSameBlock(before: EventState, after: EventState): boolean {
   if (before.transaction?.toString('hex') !== after.transaction?.toString('hex')) return false;
   if (before.block_hash === null || after.block_hash === null) return true;
   return before.block_hash.equals(after.block_hash);

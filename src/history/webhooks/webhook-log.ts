@@ -18,7 +18,7 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
     troubled: (error) => {
       if (isTold) return;
       isTold = true;
-      const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+      const trouble = error instanceof ArchiveError ? error.condition : undefined;
       logger.error(
         { trouble, err: error },
         'cannot deliver webhooks; they stay queued in the database',
@@ -41,7 +41,7 @@ export class LaneWatchLog implements LaneWatchObserver {
   }
 
   failed(error: unknown): void {
-    const trouble = error instanceof ArchiveError ? error.trouble : undefined;
+    const trouble = error instanceof ArchiveError ? error.condition : undefined;
     this.logger.error({ trouble, err: error }, 'cannot queue the low-gas webhook of a lane');
   }
 }

@@ -1,7 +1,7 @@
 import { InjectQueue, OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { Inject, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Job, Queue } from 'bullmq';
-import { within } from '../../platform/concurrency/timing.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { QueueReader } from '../../platform/queue/queue-reader.js';
 import { DEPLOYMENT_TAG } from '../../platform/redis/hash-slot.js';
@@ -57,7 +57,7 @@ export class WebhooksProcessor
   /** Jobs that Redis has not taken yet. */
   #adding: Promise<void> | undefined;
   readonly #rounds = new Set<Promise<void>>();
-  #isTroubled = false;
+  #isFailing = false;
   #upkeepAt = -Infinity;
 
   constructor(
@@ -118,7 +118,7 @@ export class WebhooksProcessor
     clearInterval(this.#timer);
     this.deliverer.stop();
     const paused = this.#reader?.pause(true);
-    await within(STOP_MS, Promise.allSettled([paused, ...this.#rounds, this.#sweeping]));
+    await withTimeout(STOP_MS, Promise.allSettled([paused, ...this.#rounds, this.#sweeping]));
     await this.#reader?.close();
   }
 
@@ -148,7 +148,7 @@ export class WebhooksProcessor
     };
     this.#adding = adding.then(clear, clear);
     try {
-      const { inTime } = await within(TAKEN_MS, adding);
+      const { inTime } = await withTimeout(TAKEN_MS, adding);
       if (!inTime) this.#fail(new Error(`no answer in ${TAKEN_MS} ms`));
       return inTime;
     } catch (error) {
@@ -178,7 +178,7 @@ export class WebhooksProcessor
       // Its own name: the job that is ending still has the other one.
       const options = { ...optionsOf(`${endpointId}.${at}`), delay };
       const adding = this.queue.add(QUEUE, { endpointId }, options);
-      await within(TAKEN_MS, adding);
+      await withTimeout(TAKEN_MS, adding);
     } catch (error) {
       // The sweep finds what was not done.
       this.#fail(error);
@@ -186,14 +186,14 @@ export class WebhooksProcessor
   }
 
   #fail(error: unknown): void {
-    this.#isTroubled = true;
+    this.#isFailing = true;
     this.observer.troubled(error);
   }
 
   /** Where nothing is due, nothing was asked of Redis: then the connection tells. */
   #recover(): void {
-    if (!this.#isTroubled || this.#reader?.isConnected !== true) return;
-    this.#isTroubled = false;
+    if (!this.#isFailing || this.#reader?.isConnected !== true) return;
+    this.#isFailing = false;
     this.observer.recovered();
   }
 }

@@ -7,7 +7,7 @@ import { jsonAnswer, type JsonObject } from '../../platform/http/openapi.js';
 import { BY_LINK, Describes, DESCRIPTOR, LINKS_TAKEN_BACK, OVER, refusal } from '../hub.openapi.js';
 import { descriptorOf } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
-import { takeBack } from '../links/take-back.js';
+import { revokeLinks } from '../links/revoke-links.js';
 import type { UploadLink } from '../links/upload-link.js';
 import { UploadLinks } from '../links/upload-links.service.js';
 import { mediaTypeIn } from '../media-type.js';
@@ -80,7 +80,7 @@ export class ApiIncomingController {
   @Access('strict')
   async takeBack(@Owner() owner: string, @RequestFields() asked: LinksDto): Promise<object> {
     await this.limits.takeNote(owner);
-    return takeBack(this.links, owner, asked);
+    return revokeLinks(this.links, owner, asked);
   }
 }
 

@@ -16,7 +16,7 @@ import { HubLimits } from '../limits/hub-limits.service.js';
 import type { ShareLink } from '../links/share-link.js';
 import { ShareLinks } from '../links/share-links.service.js';
 import { isOfContent } from '../links/signed-link.js';
-import { takeBack } from '../links/take-back.js';
+import { revokeLinks } from '../links/revoke-links.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendPayload } from '../wire/payload-response.js';
@@ -70,7 +70,7 @@ export class ApiSharedController {
   })
   async takeBack(@Owner() owner: string, @RequestFields() asked: LinksDto): Promise<object> {
     await this.limits.takeNote(owner);
-    return takeBack(this.links, owner, asked);
+    return revokeLinks(this.links, owner, asked);
   }
 
   /** A link for one answer is used up when its first bytes were read and found whole, before they are sent. */

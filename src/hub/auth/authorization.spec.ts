@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { readLegacyAuthorization, verifyLegacy } from './legacy-authorization.js';
-import type { SignatureVerdict } from './verdict.js';
+import type { SignatureValidity } from './signature-validity.js';
 
 /** Made with the key 0x0102…1f20, which is for tests only. */
 const ADDRESS = '0x6370eF2f4Db3611D657b90667De398a2Cc2a370C';
@@ -47,7 +47,7 @@ function verdictOf(
   header: string | object,
   now = TIME,
   siteUrl = 'https://hub.example',
-): SignatureVerdict | 'unreadable' {
+): SignatureValidity | 'unreadable' {
   const text = typeof header === 'string' ? header : JSON.stringify(header);
   const authorization = readLegacyAuthorization(text);
   if (authorization === undefined) return 'unreadable';
@@ -65,7 +65,7 @@ const withV = (signature: string, v: number): string =>
   signature.slice(0, -2) + v.toString(16).padStart(2, '0');
 
 describe('a legacy authorization', () => {
-  const good: SignatureVerdict = { isValid: true, signer: ADDRESS.toLowerCase() as `0x${string}` };
+  const good: SignatureValidity = { isValid: true, signer: ADDRESS.toLowerCase() as `0x${string}` };
 
   it.each([
     ['hex', hexForm],

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { EVM_ADDRESS } from '../../protocol/payment/wire-values.js';
 import { normalized, personalDigest, type RecoverSigner, sha256Hex } from './hub-signature.js';
 import { isFor, readSignInMessage } from './sign-in-message.js';
-import { invalid, type SignatureVerdict } from './verdict.js';
+import { invalid, type SignatureValidity } from './signature-validity.js';
 
 /**
  * The `Authorization` header of the original hub's clients, without a scheme: one object, as JSON or as the
@@ -64,7 +64,7 @@ interface LegacyRules {
 export function verifyLegacy(
   authorization: LegacyAuthorization,
   rules: LegacyRules,
-): SignatureVerdict {
+): SignatureValidity {
   const signed = signedPart(authorization, rules);
   if ('problem' in signed) return invalid(`verify auth: ${signed.problem}`);
   const signature = normalized(authorization.signature);

@@ -8,7 +8,7 @@ import {
 } from '../../protocol/hub/hub-messages.js';
 import { EVM_ADDRESS, HEX_32_BYTES } from '../../protocol/payment/wire-values.js';
 import { normalized, type RecoverSigner } from './hub-signature.js';
-import { invalid, type SignatureVerdict } from './verdict.js';
+import { invalid, type SignatureValidity } from './signature-validity.js';
 
 export { STRICT_TYPES, strictDomain };
 
@@ -71,7 +71,7 @@ export function verifyStrict(
   hub: Address,
   recover: RecoverSigner,
   now: number,
-): SignatureVerdict {
+): SignatureValidity {
   const { owner, bodySha256, expiry, nonce } = authorization;
   if (expiry <= now) return invalid('auth expired');
   if (expiry > now + STRICT_LIFETIME_MAX_SECONDS) {

@@ -24,7 +24,7 @@ import {
 const WATCH_MS = 1000;
 const RETRY_MS = 500;
 /** How long an upload waits for an index that is being mended; its payload is durable already. */
-const MENDING_PATIENCE_MS = 5000;
+const REPAIR_DELAY_MS = 5000;
 
 export interface IndexLog {
   missing(why: string): void;
@@ -234,7 +234,7 @@ export class HubIndex implements StorageObserver {
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => {
         resolve(false);
-      }, MENDING_PATIENCE_MS);
+      }, REPAIR_DELAY_MS);
     });
     const isMended = await Promise.race([mended, late]);
     clearTimeout(timer);

@@ -39,7 +39,7 @@ import { createHash } from 'node:crypto';
  * | `hub:links:void:<owner>` | string | 30 days | links that were issued until then (Unix seconds) are taken back |
  * | `hub:uploads:used:<owner>` | zset | until the last is over | nonces of upload links that were used or taken back, by when they are over |
  * | `hub:uploads:void:<owner>` | string | 7 days | upload links that were issued until then (Unix seconds) are taken back |
- * | `hub:upload:<owner>:<nonce>` | hash | until the link is over | what an upload link was used for, see `src/hub/links/upload-book.ts` |
+ * | `hub:upload:<owner>:<nonce>` | hash | until the link is over | what an upload link was used for, see `src/hub/links/upload-store.ts` |
  * | `hub:sale:<authorization>` | string | until access ends, and the payment can no longer be presented | a sale as JSON, see `src/hub/sales/sale.ts` |
  * | `hub:sold:<payer>:<file>` | string | until access ends | authorization of the sale that a payer has of a file |
  *

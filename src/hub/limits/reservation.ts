@@ -66,7 +66,7 @@ export class Reservation {
     const others = underWay.addObject();
     this.#isWhole = true;
     if (this.owner !== object.owner) {
-      if (this.owner !== undefined) underWay.takeBack(this.owner, this.#granted);
+      if (this.owner !== undefined) underWay.release(this.owner, this.#granted);
       this.owner = object.owner;
       underWay.grant(this.owner, this.#granted);
     }
@@ -83,7 +83,7 @@ export class Reservation {
     const { underWay, memory } = this.rooms;
     this.#use();
     memory.release();
-    if (this.owner !== undefined) underWay.takeBack(this.owner, this.#granted);
+    if (this.owner !== undefined) underWay.release(this.owner, this.#granted);
     if (this.#isWhole) underWay.removeObject();
   }
 

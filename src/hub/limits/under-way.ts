@@ -20,7 +20,7 @@ export class UnderWay {
     return granted;
   }
 
-  takeBack(owner: string, bytes: number): void {
+  release(owner: string, bytes: number): void {
     const left = (this.#byOwner.get(owner) ?? 0) - bytes;
     if (left > 0) this.#byOwner.set(owner, left);
     else this.#byOwner.delete(owner);

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { LINK_LIFETIME_MAX_SECONDS, LINK_TYPES } from '../../protocol/hub/hub-messages.js';
 import {
   LINK_FIELDS,
-  type LinkJudge,
-  type LinkVerdict,
+  type LinkContext,
+  type LinkValidity,
   type OwnersLink,
   readLink,
   verifyLink,
@@ -33,7 +33,7 @@ export function readShareLink(text: string): SignedShareLink | undefined {
 }
 
 /** Signature and times; whether it was used up or taken back is asked of who remembers. */
-export function verifyShareLink(link: SignedShareLink, judge: LinkJudge): LinkVerdict {
+export function verifyShareLink(link: SignedShareLink, judge: LinkContext): LinkValidity {
   const { signature, ...signed } = link;
   const { issuedAt, until } = signed;
   const message = { ...signed, issuedAt: BigInt(issuedAt), until: BigInt(until) };

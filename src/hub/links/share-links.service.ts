@@ -5,7 +5,7 @@ import { RecoverHubSigner } from '../auth/hub-access.service.js';
 import type { RecoverSigner } from '../auth/hub-signature.js';
 import { nowSeconds } from '../now-seconds.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { LinkBook, type LinkState } from './link-book.js';
+import { LinkStore, type LinkState } from './link-store.js';
 import { readShareLink, type ShareLink, verifyShareLink } from './share-link.js';
 import { assertFamily } from './signed-link.js';
 
@@ -18,7 +18,7 @@ export class ShareLinks {
   constructor(
     private readonly config: AppConfig,
     @Inject(RecoverHubSigner) private readonly recover: RecoverSigner,
-    private readonly book: LinkBook,
+    private readonly store: LinkStore,
   ) {}
 
   /**
@@ -29,7 +29,7 @@ export class ShareLinks {
    */
   async open(text: string): Promise<ShareLink> {
     const link = this.#signed(text);
-    assertOpen(await this.book.state(link, nowSeconds()));
+    assertOpen(await this.store.state(link, nowSeconds()));
     return link;
   }
 
@@ -39,7 +39,7 @@ export class ShareLinks {
    * @throws HubRefusal when somebody else was first; RedisUnavailableError when nobody knows.
    */
   async use(link: ShareLink): Promise<void> {
-    if (link.once) assertOpen(await this.book.spend(link, nowSeconds()));
+    if (link.once) assertOpen(await this.store.spend(link, nowSeconds()));
   }
 
   /**
@@ -48,11 +48,11 @@ export class ShareLinks {
    * @param owner - who asks.
    * @throws HubRefusal when it is another's link, or too many of this owner were spent.
    */
-  async takeBack(owner: string, text: string): Promise<void> {
+  async revoke(owner: string, text: string): Promise<void> {
     const link = this.#signed(text, 'over too');
     if (link.owner !== owner) throw HubRefusal.forbidden('only its owner takes a link back');
     const now = nowSeconds();
-    if (link.until > now && (await this.book.spend(link, now)) === 'full') throw fullRefusal();
+    if (link.until > now && (await this.store.spend(link, now)) === 'full') throw fullRefusal();
   }
 
   /**
@@ -63,7 +63,7 @@ export class ShareLinks {
    */
   async takeAllBack(owner: string): Promise<number> {
     this.#assertShares();
-    return this.book.voidAll(owner, nowSeconds());
+    return this.store.voidAll(owner, nowSeconds());
   }
 
   /**
@@ -74,7 +74,7 @@ export class ShareLinks {
   async takeFamilyBack(owner: string, family: string): Promise<void> {
     this.#assertShares();
     assertFamily(family);
-    const state = await this.book.voidFamily(owner, family, nowSeconds());
+    const state = await this.store.voidFamily(owner, family, nowSeconds());
     if (state === 'full') throw fullRefusal();
   }
 

@@ -47,7 +47,7 @@ export function familiesOf({ nonce }: { readonly nonce: string }): readonly [str
 }
 
 /** Whether a link is its owner's and of its time. */
-export type LinkVerdict =
+export type LinkValidity =
   | { readonly kind: 'good' }
   | { readonly kind: 'over' }
   | { readonly kind: 'bad'; readonly message: string };
@@ -100,7 +100,7 @@ interface LinkKind {
 }
 
 /** The hub that is asked, and what it judges by. */
-export interface LinkJudge {
+export interface LinkContext {
   readonly hub: Address;
   readonly recover: RecoverSigner;
   /** Unix seconds. */
@@ -116,8 +116,8 @@ export function verifyLink(
   link: OwnersLink & { readonly signature: string },
   message: Readonly<Record<string, unknown>>,
   { types, primaryType, lifetimeMaxSeconds }: LinkKind,
-  { hub, recover, now }: LinkJudge,
-): LinkVerdict {
+  { hub, recover, now }: LinkContext,
+): LinkValidity {
   const { owner, issuedAt, until, signature } = link;
   if (issuedAt > now + CLOCK_SKEW_SECONDS) return bad('the link is of a later time');
   if (until - issuedAt > lifetimeMaxSeconds) {
@@ -131,6 +131,6 @@ export function verifyLink(
   return until <= now ? { kind: 'over' } : { kind: 'good' };
 }
 
-function bad(message: string): LinkVerdict {
+function bad(message: string): LinkValidity {
   return { kind: 'bad', message };
 }

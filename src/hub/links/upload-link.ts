@@ -3,8 +3,8 @@ import { UPLOAD_LIFETIME_MAX_SECONDS, UPLOAD_TYPES } from '../../protocol/hub/hu
 import { isMediaType } from '../media-type.js';
 import {
   LINK_FIELDS,
-  type LinkJudge,
-  type LinkVerdict,
+  type LinkContext,
+  type LinkValidity,
   type OwnersLink,
   readLink,
   verifyLink,
@@ -43,7 +43,7 @@ export function readUploadLink(text: string): SignedUploadLink | undefined {
 }
 
 /** Signature and times; whether it was used up or taken back is asked of who remembers. */
-export function verifyUploadLink(link: SignedUploadLink, judge: LinkJudge): LinkVerdict {
+export function verifyUploadLink(link: SignedUploadLink, judge: LinkContext): LinkValidity {
   const { signature, ...signed } = link;
   const { issuedAt, until, maxBytes } = signed;
   const message = {

@@ -11,7 +11,7 @@ import { nowSeconds } from '../now-seconds.js';
 import type { NewObject, StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { assertFamily, isOfContent } from './signed-link.js';
-import { UploadBook, type UploadState } from './upload-book.js';
+import { UploadStore, type UploadState } from './upload-store.js';
 import { readUploadLink, type UploadLink, verifyUploadLink } from './upload-link.js';
 
 /** The bytes that an upload brings are there already: an earlier one by the same link has stored them. */
@@ -33,7 +33,7 @@ export class UploadLinks {
   constructor(
     private readonly config: AppConfig,
     @Inject(RecoverHubSigner) private readonly recover: RecoverSigner,
-    private readonly book: UploadBook,
+    private readonly store: UploadStore,
     private readonly listing: HubListing,
     private readonly hub: HubService,
   ) {}
@@ -51,7 +51,7 @@ export class UploadLinks {
       const { bytes } = await this.listing.usageOf(link.owner);
       if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
     }
-    assertOpen(await this.book.state(link, nowSeconds()));
+    assertOpen(await this.store.state(link, nowSeconds()));
     return link;
   }
 
@@ -82,11 +82,11 @@ export class UploadLinks {
    * @param owner - who asks.
    * @throws HubRefusal when it is another's link, or too many of this owner were used.
    */
-  async takeBack(owner: string, text: string): Promise<void> {
+  async revoke(owner: string, text: string): Promise<void> {
     const link = this.#signed(text, 'over too');
     if (link.owner !== owner) throw HubRefusal.forbidden('only its owner takes a link back');
     const now = nowSeconds();
-    if (link.until > now && (await this.book.takeBack(link, now)) === 'full') throw fullRefusal();
+    if (link.until > now && (await this.store.revoke(link, now)) === 'full') throw fullRefusal();
   }
 
   /**
@@ -96,7 +96,7 @@ export class UploadLinks {
    * @throws RedisUnavailableError
    */
   takeAllBack(owner: string): Promise<number> {
-    return this.book.takeAllBack(owner, nowSeconds());
+    return this.store.takeAllBack(owner, nowSeconds());
   }
 
   /**
@@ -106,7 +106,7 @@ export class UploadLinks {
    */
   async takeFamilyBack(owner: string, family: string): Promise<void> {
     assertFamily(family);
-    const state = await this.book.voidFamily(owner, family, nowSeconds());
+    const state = await this.store.voidFamily(owner, family, nowSeconds());
     if (state === 'full') throw fullRefusal();
   }
 
@@ -122,7 +122,7 @@ export class UploadLinks {
       if (!isOfContent(link, sha256)) {
         throw HubRefusal.malformed('the bytes are not those that the link was signed for');
       }
-      const state = await this.book.begin(link, by, sha256, nowSeconds());
+      const state = await this.store.begin(link, by, sha256, nowSeconds());
       assertOpen(state);
       begun = state;
       if (state === 'again') await this.#assertNotStored(link, sha256);
@@ -131,11 +131,11 @@ export class UploadLinks {
     };
     try {
       const stored = await this.hub.storeStream(describe, pieces, link.owner);
-      await this.book.leave(link, by, 'stored');
+      await this.store.leave(link, by, 'stored');
       return stored;
     } catch (error) {
       if (error instanceof AlreadyStored) {
-        await this.book.leave(link, by, 'stored');
+        await this.store.leave(link, by, 'stored');
         return error.object;
       }
       if (begun !== undefined) await this.#leaveFailed(link, by, begun, error);
@@ -152,7 +152,7 @@ export class UploadLinks {
   ): Promise<void> {
     const isNothing = begun === 'open' && error instanceof HubRefusal;
     // Where Redis is away, too, what was begun ends by itself.
-    await this.book.leave(link, by, isNothing ? 'nothing' : 'unknown').catch(() => undefined);
+    await this.store.leave(link, by, isNothing ? 'nothing' : 'unknown').catch(() => undefined);
   }
 
   /** @throws AlreadyStored */

@@ -9,7 +9,7 @@ import type {
 } from './payment-gateway.js';
 
 /** A settle waits for the chain; a facilitator gives up before this. */
-const PATIENCE_MS = 60_000;
+const FACILITATOR_TIMEOUT_MS = 60_000;
 /** Bytes of an answer. */
 const ANSWER_MAX_BYTES = 65_536;
 
@@ -51,7 +51,7 @@ export class HttpPaymentGateway implements PaymentGateway {
         },
         body: JSON.stringify({ x402Version: 2, ...payment }),
         redirect: 'error',
-        signal: AbortSignal.timeout(PATIENCE_MS),
+        signal: AbortSignal.timeout(FACILITATOR_TIMEOUT_MS),
       });
       return JSON.parse(await boundedText(response)) as unknown;
     } catch (error) {

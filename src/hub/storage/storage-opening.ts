@@ -1,9 +1,9 @@
-import { delay, within } from '../../platform/concurrency/timing.js';
+import { delay, withTimeout } from '../../platform/concurrency/timing.js';
 import { StorageUnavailableError } from '../errors.js';
 import type { StorageObserver, StorageProvider } from './storage-provider.js';
 
 /** How long a start of the process waits for the first try. */
-const BOOT_PATIENCE_MS = 5000;
+const FIRST_TRY_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
 
 export interface OpeningLog {
@@ -42,7 +42,7 @@ export class StorageOpening {
    */
   async begin(observer: StorageObserver): Promise<void> {
     const first = this.#attempt(observer);
-    const tried = await within(BOOT_PATIENCE_MS, first);
+    const tried = await withTimeout(FIRST_TRY_TIMEOUT_MS, first);
     if (!tried.inTime) {
       this.#logOnce(undefined);
     } else {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
-import { Shared } from '../../platform/concurrency/shared.js';
+import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries, QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
@@ -21,8 +21,8 @@ const UNCLAIMED_KEPT_MS = 5000;
  */
 @Injectable()
 export class DeploymentReport {
-  readonly #queues: Shared<readonly QueueStatus[]>;
-  readonly #unclaimed: Shared<readonly UnclaimedHealth[]>;
+  readonly #queues: CachedPromise<readonly QueueStatus[]>;
+  readonly #unclaimed: CachedPromise<readonly UnclaimedHealth[]>;
 
   constructor(
     private readonly chains: ChainRegistry,
@@ -31,8 +31,8 @@ export class DeploymentReport {
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {
     const chainIds = chains.all.map(({ chainId }) => chainId);
-    this.#queues = new Shared(() => laneQueries.queues(chainIds), QUEUE_KEPT_MS);
-    this.#unclaimed = new Shared(async () => {
+    this.#queues = new CachedPromise(() => laneQueries.queues(chainIds), QUEUE_KEPT_MS);
+    this.#unclaimed = new CachedPromise(async () => {
       const found = chainIds.map((chainId) => settlements.unclaimed(chainId));
       return (await Promise.all(found)).map(unclaimedHealth);
     }, UNCLAIMED_KEPT_MS);

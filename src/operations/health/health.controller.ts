@@ -11,13 +11,13 @@ export class HealthController {
   @Get(['health', 'v1/health', 'v2/health'])
   @HealthCheck()
   deployment(@Req() request: IncomingMessage): Promise<HealthCheckResult> {
-    return told(request, this.health.deployment());
+    return publicReport(request, this.health.deployment());
   }
 
   @Get('health/ready')
   @HealthCheck()
   ready(@Req() request: IncomingMessage): Promise<HealthCheckResult> {
-    return told(request, this.health.ready());
+    return publicReport(request, this.health.ready());
   }
 
   /** That this is answered is the answer. */
@@ -31,7 +31,7 @@ export class HealthController {
  * The public port shows only what is up and what is down; addresses, balances and delays are for
  * operators.
  */
-async function told(
+async function publicReport(
   request: IncomingMessage,
   report: Promise<HealthCheckResult>,
 ): Promise<HealthCheckResult> {

@@ -6,7 +6,7 @@ import {
   type HealthIndicatorResult,
   HealthIndicatorService,
 } from '@nestjs/terminus';
-import { within } from '../../platform/concurrency/timing.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { FeatureHealth, HEALTH_TIMEOUT_MS } from '../../platform/observability/feature-health.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
@@ -56,7 +56,7 @@ export class HealthService {
     const session = this.sessions.check('redis');
     try {
       const asked = Promise.all([this.redis.roundTripMs(), isFull && this.redis.setUp()]);
-      const answer = await within(HEALTH_TIMEOUT_MS, asked);
+      const answer = await withTimeout(HEALTH_TIMEOUT_MS, asked);
       if (!answer.inTime) return session.down({ code: 'redis_unreachable' });
       const [roundTripMs, setUp] = answer.value;
       return session.up({

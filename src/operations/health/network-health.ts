@@ -7,16 +7,16 @@ import type { ContractName } from '../../protocol/evm/contracts.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
 /** Why a network cannot be settled on now. */
-type NetworkTrouble =
+type NetworkCondition =
   'wrong_chain' | 'rpc_unreachable' | 'head_stale' | 'no_lane' | NonNullable<LaneStatus['trouble']>;
 
 /** Why an endpoint is not asked, or is the last choice. */
-type EndpointTrouble = 'unreachable' | 'wrong_chain' | 'lagging' | 'cannot_answer';
+type EndpointCondition = 'unreachable' | 'wrong_chain' | 'lagging' | 'cannot_answer';
 
 /** What the last probe and the calls since then have shown. An endpoint goes by its place in `RPC_URLS`. */
 interface EndpointReport {
   readonly endpoint: number;
-  readonly code?: EndpointTrouble;
+  readonly code?: EndpointCondition;
   /** Blocks behind the best endpoint. */
   readonly lagBlocks: number;
   readonly headAgeMs?: number;
@@ -33,7 +33,7 @@ export interface NetworkHealth {
   readonly network: string;
   /** Whether all live processes together can settle on it. */
   readonly canSettle: boolean;
-  readonly code?: NetworkTrouble;
+  readonly code?: NetworkCondition;
   readonly lanes: number;
   readonly settlementsLeft: number;
   readonly headAgeMs?: number;
@@ -57,7 +57,7 @@ export function networkHealth(
   const lanes = live.filter(({ isRetiring }) => isRetiring !== true);
   const newest = chain.newestBlockTime;
   const headAgeMs = newest === undefined ? undefined : Math.max(0, now - newest * 1000);
-  const code = troubleOf(chain, lanes, headAgeMs, headMaxAgeMs);
+  const code = conditionOf(chain, lanes, headAgeMs, headMaxAgeMs);
   return {
     network: chain.config.network,
     canSettle: code === undefined,
@@ -77,7 +77,7 @@ export function networkHealth(
 
 function endpointReport(health: EndpointHealth, index: number, now: number): EndpointReport {
   const { head, lag, hasFinalizedTag, hasLogs, endpoint, refusals } = health;
-  const code = endpointTrouble(health);
+  const code = endpointCondition(health);
   return {
     endpoint: index,
     ...(code !== undefined && { code }),
@@ -90,7 +90,7 @@ function endpointReport(health: EndpointHealth, index: number, now: number): End
   };
 }
 
-function endpointTrouble(health: EndpointHealth): EndpointTrouble | undefined {
+function endpointCondition(health: EndpointHealth): EndpointCondition | undefined {
   if (health.isRightChain === false) return 'wrong_chain';
   if (health.isReachable === false) return 'unreachable';
   if (health.lag > LAG_MAX_BLOCKS) return 'lagging';
@@ -102,12 +102,12 @@ function ageMs({ timestamp }: BlockHeader, now: number): number {
   return Math.max(0, now - timestamp * 1000);
 }
 
-function troubleOf(
+function conditionOf(
   chain: EvmChain,
   lanes: readonly LaneStatus[],
   headAgeMs: number | undefined,
   headMaxAgeMs: number,
-): NetworkTrouble | undefined {
+): NetworkCondition | undefined {
   if (!chain.isRightChain) return 'wrong_chain';
   if (lanes.length === 0) return 'no_lane';
   if (chain.endpoints.every(({ isReachable }) => isReachable === false)) return 'rpc_unreachable';

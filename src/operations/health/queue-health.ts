@@ -14,7 +14,7 @@ export interface QueueHealth {
 }
 
 /** A settlement is with a lane within milliseconds, or by the sweep after a second. */
-const PATIENCE_MS = 3000;
+const WAIT_MAX_MS = 3000;
 
 export function queueHealth(
   { chainId, depth, oldestMs, live }: QueueStatus,
@@ -28,6 +28,6 @@ export function queueHealth(
       lane.code !== 'no_owner' &&
       lane.inFlight > 0,
   );
-  const isIdle = depth > 0 && oldestMs > PATIENCE_MS && !isActive;
+  const isIdle = depth > 0 && oldestMs > WAIT_MAX_MS && !isActive;
   return { network, depth, oldestMs, live, ...(isIdle && { code: 'idle' }) };
 }

@@ -8,14 +8,14 @@ import {
   SettlesHealth,
   UnclaimedHealth,
 } from './settling-health.js';
-import { TroubleLog } from './trouble-log.js';
+import { ConditionLog } from './condition-log.js';
 
 /** Indicators of the roles that settle: networks, lanes and queue of the whole deployment. */
 @Module({
   providers: [
     DeploymentReport,
     SettleCounts,
-    TroubleLog,
+    ConditionLog,
     NetworksHealth,
     LanesHealth,
     QueuesHealth,

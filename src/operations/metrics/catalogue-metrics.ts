@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
 import { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
-import { within } from '../../platform/concurrency/timing.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { Sampler } from './scrape.service.js';
 
 /** A scrape waits no longer for what is counted. */
-const PATIENCE_MS = 2000;
+const COUNT_TIMEOUT_MS = 2000;
 
 /** Gauges of the catalogue; all but the lag are the same from every process that learns. */
 @Injectable()
@@ -45,7 +45,9 @@ export class CatalogueGauges implements Sampler {
     for (const [chainId, ms] of this.figures.lags()) {
       this.#lag.set({ network: caip2Of(chainId) }, ms / 1000);
     }
-    const counted = await within(PATIENCE_MS, this.figures.counts()).catch(() => undefined);
+    const counted = await withTimeout(COUNT_TIMEOUT_MS, this.figures.counts()).catch(
+      () => undefined,
+    );
     if (counted?.inTime !== true) return;
     const { listed, denials } = counted.value;
     // An indexed chain without an entry has 0 of them.

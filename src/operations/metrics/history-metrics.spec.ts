@@ -53,7 +53,7 @@ describe('metrics of the history', () => {
     const registry = new Registry();
     const observer = historyMetrics(registry);
     for (const outcome of ['expired', 'unread', 'expired'] as const) {
-      observer.judgedLost(56, outcome);
+      observer.resolvedLost(56, outcome);
     }
     const lines = await linesOf(registry);
     expect(lines).toContain('x402_history_lost_total{network="eip155:56",outcome="expired"} 2');

@@ -61,7 +61,7 @@ export function historyMetrics(registry: Registry): HistoryObserver {
         left.inc({ network, outcome }, result[outcome]);
       }
     },
-    judgedLost: (chainId, outcome) => {
+    resolvedLost: (chainId, outcome) => {
       lost.inc({ network: caip2Of(chainId), outcome });
     },
     lookedUp: (by, outcome) => {

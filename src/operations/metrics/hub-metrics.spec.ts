@@ -7,7 +7,7 @@ describe('hub metrics', () => {
   const build = (trouble: 'storage_slow' | undefined, free: Promise<number | undefined>) => {
     const registry = new Registry();
     const stats = new HubStats();
-    const health = { trouble: () => Promise.resolve(trouble), freeBytes: () => free };
+    const health = { condition: () => Promise.resolve(trouble), freeBytes: () => free };
     return { registry, stats, metrics: new HubMetrics(registry, stats, health) };
   };
 

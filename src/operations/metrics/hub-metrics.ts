@@ -21,7 +21,7 @@ export class HubMetrics {
     registry: Registry,
     @Inject(HubStats)
     private readonly stats: Pick<HubStats, 'of' | 'sales' | 'damaged' | 'freedBytes'>,
-    @Inject(HubHealth) private readonly health: Pick<HubHealth, 'trouble' | 'freeBytes'>,
+    @Inject(HubHealth) private readonly health: Pick<HubHealth, 'condition' | 'freeBytes'>,
   ) {
     const registers = [registry];
     this.#operations = new Counter({
@@ -79,7 +79,7 @@ export class HubMetrics {
     this.#freed.reset();
     this.#freed.inc(this.stats.freedBytes);
     const [trouble, free] = await Promise.all([
-      this.health.trouble(),
+      this.health.condition(),
       this.health.freeBytes().catch(() => undefined),
     ]);
     this.#up.set(trouble === undefined ? 1 : 0);

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { SettleResult } from '../../facilitator/payment-observer.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
-import { Shared } from '../../platform/concurrency/shared.js';
+import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
@@ -70,7 +70,7 @@ interface Batch {
 @Injectable()
 export class SettleCounts implements OnModuleInit {
   readonly #rounds = new Rounds(() => this.#round());
-  readonly #totals: Shared<SettleTotals>;
+  readonly #totals: CachedPromise<SettleTotals>;
   /** By the key of an hour, then by the name of a count. */
   #waiting = new Map<string, Map<string, number>>();
   /** In order: what was not confirmed is written again before anything newer. */
@@ -81,7 +81,7 @@ export class SettleCounts implements OnModuleInit {
     @Inject(LEDGER_REDIS) private readonly redis: SharedRedis,
     @Inject(ProcessRegistry) private readonly process: Pick<ProcessRegistry, 'processId'>,
   ) {
-    this.#totals = new Shared(() => this.#read(), TOTALS_KEPT_MS);
+    this.#totals = new CachedPromise(() => this.#read(), TOTALS_KEPT_MS);
   }
 
   onModuleInit(): void {

@@ -255,7 +255,7 @@ export class ChainView implements ChainReader {
   }
 
   /** Whether calls of this token wait behind those of others, for it is new or has burnt gas. */
-  isKeptApart(token: Address, payer: Address): boolean {
+  isIsolated(token: Address, payer: Address): boolean {
     return this.health.contracts.conduct.trafficOf(token, payer).kind !== 'open';
   }
 

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import type { BlockHeader } from './block.js';
 import { ContractPresence } from './contract-presence.js';
-import { JointCalls } from './joint/joint-calls.js';
+import { BatchCalls } from './batch-call/batch-calls.js';
 import { type Ability, Refusals } from './refusals.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import { isRateLimit } from './rpc/rpc-classes.js';
@@ -11,7 +11,7 @@ import type { RpcError, RpcOutcome } from './rpc/rpc-outcome.js';
 export interface EndpointHealth {
   readonly endpoint: RpcCaller;
   /** Questions that may share one call of it. */
-  readonly joint: JointCalls;
+  readonly joint: BatchCalls;
   /** What it has shown of code. */
   readonly contracts: ContractPresence;
   /** Whether it answered the last probe. */
@@ -83,7 +83,7 @@ export function newEndpointHealth(
     endpoint,
     refusals: new Refusals(onAbility),
     blocks: new Map(),
-    joint: new JointCalls(endpoint),
+    joint: new BatchCalls(endpoint),
     contracts: new ContractPresence(),
     isReachable: undefined,
     isRightChain: undefined,
@@ -214,17 +214,17 @@ function newestOf(heads: readonly (BlockHeader | undefined)[]): BlockHeader | un
 }
 
 function standsStill(health: EndpointHealth): boolean {
-  return health.headSeenAt - health.headSince >= patienceMs(health, STUCK_AFTER_MS);
+  return health.headSeenAt - health.headSince >= toleranceMs(health, STUCK_AFTER_MS);
 }
 
 function isOutOfTime(health: EndpointHealth, claimed: BlockHeader): boolean {
-  const mostMs = patienceMs(health, OLD_HEAD_MS);
+  const mostMs = toleranceMs(health, OLD_HEAD_MS);
   const isOld = (head: BlockHeader): boolean => Date.now() - head.timestamp * 1000 > mostMs;
   return health.shown !== undefined && isOld(health.shown) && !isOld(claimed);
 }
 
 /** By its own chain's pace: a claim of another node must not shorten it. */
-function patienceMs(
+function toleranceMs(
   { blockTimeMs = UNKNOWN_BLOCK_TIME_MS }: EndpointHealth,
   leastMs: number,
 ): number {

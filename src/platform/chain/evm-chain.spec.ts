@@ -22,7 +22,7 @@ const ACCOUNT = '0x5555555555555555555555555555555555555555';
 const yes = (view: ChainView): Promise<string> => Promise.resolve(view.health.endpoint.name);
 
 const hashAt = (chain: EvmChain, number: bigint): Promise<string> =>
-  chain.agree({
+  chain.quorumRead({
     what: 'test',
     read: async (view) => {
       const block = await view.block(number);
@@ -140,7 +140,7 @@ describe('the head', () => {
     second.lie = (method, [name]) =>
       method === 'eth_getBlockByNumber' && name === 'latest' ? result(leap) : undefined;
     const preferred = chain.views()[0]?.health.endpoint.name;
-    const judged = await chain.judge(yes, () => 'near', true);
+    const judged = await chain.verifyNearHead(yes, () => 'near', true);
     // By the leap the first one asked would be far behind.
     expect(judged.value).toBe(preferred);
     expect(judged.newestBlock).toBeLessThan(20n);
@@ -181,18 +181,18 @@ describe('a judgement', () => {
   it('says yes only by a node at the newest block any node has shown', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);
     if (nodes[0] !== undefined) nodes[0].lag = 1;
-    expect(await chain.judge(yes, () => 'newest', true)).toEqual({
+    expect(await chain.verifyNearHead(yes, () => 'newest', true)).toEqual({
       value: '56-1',
       newestBlock: 19n,
     });
-    expect((await chain.judge(yes, () => 'near', true)).value).toBe('56-0');
+    expect((await chain.verifyNearHead(yes, () => 'near', true)).value).toBe('56-0');
   });
 
   it('says no only by a node that is not far behind', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);
     if (nodes[0] !== undefined) nodes[0].lag = 3;
-    expect((await chain.judge(yes, () => 'near', true)).value).toBe('56-1');
-    expect((await chain.judge(yes, () => 'any', true)).value).toBe('56-1');
+    expect((await chain.verifyNearHead(yes, () => 'near', true)).value).toBe('56-1');
+    expect((await chain.verifyNearHead(yes, () => 'any', true)).value).toBe('56-1');
   });
 
   it('is not made when the node at the newest block does not answer', async () => {
@@ -202,7 +202,9 @@ describe('a judgement', () => {
       view.health.endpoint.name === '56-1'
         ? Promise.reject(new ChainUnavailableError(56, 'x'))
         : yes(view);
-    await expect(chain.judge(work, () => 'newest', true)).rejects.toThrow(ChainUnavailableError);
+    await expect(chain.verifyNearHead(work, () => 'newest', true)).rejects.toThrow(
+      ChainUnavailableError,
+    );
   });
 });
 
@@ -212,12 +214,12 @@ describe('a judgement by two', () => {
   it('is made by both, however far behind the second one is', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);
     if (nodes[1] !== undefined) nodes[1].lag = 5;
-    expect((await chain.judgeByTwo(yes, () => 'newest', names)).value).toBe('56-0,56-1');
+    expect((await chain.verifyByTwo(yes, () => 'newest', names)).value).toBe('56-0,56-1');
   });
 
   it('asks a third one where the two contradict each other', async () => {
     const { chain } = await aChain(new FakeChain(20), 3);
-    const judged = await chain.judgeByTwo(
+    const judged = await chain.verifyByTwo(
       yes,
       () => 'newest',
       (said) => ({
@@ -234,12 +236,12 @@ describe('a judgement by two', () => {
       view.health.endpoint.name === '56-1'
         ? Promise.reject(new ChainUnavailableError(56, 'x'))
         : yes(view);
-    await expect(chain.judgeByTwo(work, () => 'newest', names)).rejects.toThrow(
+    await expect(chain.verifyByTwo(work, () => 'newest', names)).rejects.toThrow(
       ChainUnavailableError,
     );
     const health = chain.endpoints[1];
     if (health !== undefined) health.isReachable = false;
-    expect((await chain.judgeByTwo(work, () => 'newest', names)).value).toBe('56-0');
+    expect((await chain.verifyByTwo(work, () => 'newest', names)).value).toBe('56-0');
   });
 
   describe('of code that one of them does not answer for, though it answers others', () => {
@@ -258,7 +260,7 @@ describe('a judgement by two', () => {
     it('is not made by it alone', async () => {
       const { chain, nodes } = await aChain(new FakeChain(20), 2);
       muteFor(nodes[0]);
-      const judging = chain.judgeByTwo(called, () => 'newest', names);
+      const judging = chain.verifyByTwo(called, () => 'newest', names);
       await expect(judging).rejects.toThrow(ChainUnavailableError);
       await expect(judging).rejects.not.toThrow(CodeUnresponsiveError);
     });
@@ -268,14 +270,14 @@ describe('a judgement by two', () => {
       muteFor(nodes[0]);
       if (nodes[1] !== undefined)
         nodes[1].lie = (method) => (method === 'eth_call' ? SILENT : undefined);
-      const judging = chain.judgeByTwo(called, () => 'newest', names);
+      const judging = chain.verifyByTwo(called, () => 'newest', names);
       await expect(judging).rejects.not.toThrow(CodeUnresponsiveError);
     });
 
     it('is made by two others', async () => {
       const { chain, nodes } = await aChain(new FakeChain(20), 3);
       muteFor(nodes[0]);
-      expect((await chain.judgeByTwo(called, () => 'newest', names)).value).toBe('56-1,56-2');
+      expect((await chain.verifyByTwo(called, () => 'newest', names)).value).toBe('56-1,56-2');
     });
 
     it('is that it does not answer where two say so', async () => {
@@ -283,7 +285,7 @@ describe('a judgement by two', () => {
         const { chain, nodes } = await aChain(new FakeChain(20), count);
         muteFor(nodes[0]);
         muteFor(nodes[1]);
-        const judging = chain.judgeByTwo(called, () => 'newest', names);
+        const judging = chain.verifyByTwo(called, () => 'newest', names);
         await expect(judging).rejects.toThrow(CodeUnresponsiveError);
       }
     });
@@ -312,8 +314,8 @@ describe('that code burns gas', () => {
     }
     const [liar, honest] = chain.views();
     expect((await liar?.prove(settlement))?.status).toBe('halted');
-    expect(liar?.isKeptApart(token, ACCOUNT)).toBe(true);
-    expect(honest?.isKeptApart(token, ACCOUNT)).toBe(false);
+    expect(liar?.isIsolated(token, ACCOUNT)).toBe(true);
+    expect(honest?.isIsolated(token, ACCOUNT)).toBe(false);
   });
 });
 
@@ -342,7 +344,7 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
     if (mute === undefined) throw new Error('two nodes');
     mute.lie = (method) => (method === 'eth_call' ? outcome : undefined);
     const judged = () =>
-      chain.judgeByTwo(
+      chain.verifyByTwo(
         call,
         () => 'newest',
         ([value]) => {
@@ -376,7 +378,7 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
     second.lie = (method) => (method === 'eth_call' ? SILENT : undefined);
     for (let half = 0; half < 20; half += 1) {
       await expect(
-        chain.judgeByTwo(
+        chain.verifyByTwo(
           call,
           () => 'newest',
           () => ({ value: { status: 'halted' as const }, isContradicted: false }),

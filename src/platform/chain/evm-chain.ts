@@ -7,7 +7,7 @@ import {
 } from '../../protocol/evm/contracts.js';
 import type { NetworkConfig } from '../config/app-config.js';
 import type { Secret } from '../config/secret.js';
-import { agree, eachAnswer, type Panel, type Question } from './agreement.js';
+import { quorumRead, eachAnswer, type QuorumContext, type Question } from './quorum.js';
 import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
 import { ChainView } from './chain-view.js';
@@ -21,7 +21,13 @@ import { EndpointProbe } from './endpoint-probe.js';
 import { agreeOnFinalized } from './finality.js';
 import { Heads, type KnownHeads } from './heads.js';
 import { attempt, firstAnswer } from './hedge.js';
-import { type Bench, type Join, type Judged, judgeNearHead, type NeededHead } from './judgement.js';
+import {
+  type EndpointSet,
+  type Join,
+  type NearHeadAnswer,
+  verifyNearHead,
+  type NeededHead,
+} from './near-head.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
 import { RpcEndpoint } from './rpc/rpc-endpoint.js';
@@ -208,12 +214,12 @@ export class EvmChain {
    * @returns also the newest block, which the judgement knew if it had to.
    * @throws ChainUnavailableError when no endpoint is near enough.
    */
-  async judge<T>(
+  async verifyNearHead<T>(
     work: (view: ChainView) => Promise<T>,
     need: (value: T) => NeededHead,
     isFresh = false,
-  ): Promise<Judged<T>> {
-    return judgeNearHead(this.#bench(isFresh), work, need);
+  ): Promise<NearHeadAnswer<T>> {
+    return verifyNearHead(this.#endpointSet(isFresh), work, need);
   }
 
   /**
@@ -222,15 +228,15 @@ export class EvmChain {
    * @param join - what they say together.
    * @throws ChainUnavailableError when a second one does not answer just now, too.
    */
-  judgeByTwo<T>(
+  verifyByTwo<T>(
     work: (view: ChainView) => Promise<T>,
     need: (value: T) => NeededHead,
     join: Join<T>,
-  ): Promise<Judged<T>> {
-    return judgeNearHead(this.#bench(true), work, need, join);
+  ): Promise<NearHeadAnswer<T>> {
+    return verifyNearHead(this.#endpointSet(true), work, need, join);
   }
 
-  #bench(isFresh: boolean): Bench {
+  #endpointSet(isFresh: boolean): EndpointSet {
     return {
       chainId: this.chainId,
       views: () => this.views(),
@@ -247,8 +253,8 @@ export class EvmChain {
    *
    * @throws ChainUnavailableError, EndpointsDisagreeError
    */
-  agree<T>(question: Question<T>): Promise<T> {
-    return agree(this.#panel(), question);
+  quorumRead<T>(question: Question<T>): Promise<T> {
+    return quorumRead(this.#quorumContext(), question);
   }
 
   /**
@@ -270,7 +276,7 @@ export class EvmChain {
 
   /** @throws ChainUnavailableError, EndpointsDisagreeError */
   finalizedBlock(view: ChainView, latest: BlockHeader): Promise<BlockHeader | undefined> {
-    return agreeOnFinalized(this.#panel(), view, latest);
+    return agreeOnFinalized(this.#quorumContext(), view, latest);
   }
 
   /** The newest final block, for those who do not follow the chain. */
@@ -290,7 +296,7 @@ export class EvmChain {
       const finalized = await attempt(() => this.finalizedBlock(view, latest)).catch(noneInDoubt);
       return { latest, finalized: finalized?.value };
     });
-    return countTransactions(this.#panel(), address, blocks);
+    return countTransactions(this.#quorumContext(), address, blocks);
   }
 
   /**
@@ -299,7 +305,7 @@ export class EvmChain {
    * @throws ChainUnavailableError, EndpointsDisagreeError
    */
   transactionCountAt(address: Address, block: BlockHeader): Promise<number> {
-    return countAt(this.#panel(), address, block);
+    return countAt(this.#quorumContext(), address, block);
   }
 
   /** Wei, as one endpoint has it. @throws ChainUnavailableError */
@@ -332,12 +338,12 @@ export class EvmChain {
     return answers.some((answer) => answer?.value === true);
   }
 
-  #panel(): Panel {
+  #quorumContext(): QuorumContext {
     return {
       chainId: this.chainId,
       views: this.views(),
       onDisagreement: this.noteDisagreement,
-      onMissingWitness: () => void this.#heads.measure(HEADS_KEPT_MS),
+      onMissingEndpoint: () => void this.#heads.measure(HEADS_KEPT_MS),
     };
   }
 

@@ -3,13 +3,13 @@ import {
   ChainUnavailableError,
   EndpointsDisagreeError,
 } from '../../protocol/errors.js';
-import type { Panel } from './agreement.js';
+import type { QuorumContext } from './quorum.js';
 import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainView } from './chain-view.js';
 import { isPresent } from './endpoint-health.js';
 import { attempt } from './hedge.js';
 
-const WITNESS_TIMEOUT_MS = 1000;
+const ENDPOINT_TIMEOUT_MS = 1000;
 /** Two endpoints that keep up name final blocks no further apart; a third one is asked where they do. */
 const NEAR_BLOCKS = 8n;
 /** Further apart one of them is wrong, also where a chain finalizes many blocks at once. */
@@ -35,35 +35,35 @@ type Claim = Named | 'young' | 'silent' | 'absent';
  * @throws EndpointsDisagreeError when no two of them name the same block.
  */
 export async function agreeOnFinalized(
-  panel: Panel,
+  context: QuorumContext,
   view: ChainView,
   latest: BlockHeader,
 ): Promise<BlockHeader | undefined> {
   const isOther = ({ health }: ChainView): boolean => health !== view.health && isPresent(health);
-  const [second, third] = panel.views.filter(isOther);
+  const [second, third] = context.views.filter(isOther);
   const claims = await Promise.all([
-    ownClaim(panel, view, latest),
-    ...(second === undefined ? [] : [witnessClaim(panel, second, latest)]),
+    ownClaim(context, view, latest),
+    ...(second === undefined ? [] : [secondClaim(context, second, latest)]),
   ]);
   let common = await newestCommon(claims, latest);
   if (third !== undefined && !isWithin(NEAR_BLOCKS, claims, common.newest)) {
-    noteContradiction(panel, claims, common);
-    claims.push(await witnessClaim(panel, third, latest));
+    noteContradiction(context, claims, common);
+    claims.push(await secondClaim(context, third, latest));
     common = await newestCommon(claims, latest);
   }
-  noteContradiction(panel, claims, common);
+  noteContradiction(context, claims, common);
   const { newest, isUnsure } = common;
   if (newest !== undefined) return newest;
   if (claims.includes('young')) return undefined;
   const [named, another] = claims.filter(isNamed);
   if (another !== undefined && !isUnsure) {
-    throw new EndpointsDisagreeError(panel.chainId, 'finalized block');
+    throw new EndpointsDisagreeError(context.chainId, 'finalized block');
   }
   // Those that are away are done without.
   if (named !== undefined && another === undefined && !claims.includes('silent')) {
     return named.header;
   }
-  throw new ChainUnavailableError(panel.chainId, 'finalized block');
+  throw new ChainUnavailableError(context.chainId, 'finalized block');
 }
 
 function isNamed(claim: Claim): claim is Named {
@@ -84,12 +84,12 @@ function isWithin(
 }
 
 function noteContradiction(
-  panel: Panel,
+  context: QuorumContext,
   claims: readonly Claim[],
   { newest, isUnsure }: Common,
 ): void {
   if (isUnsure || claims.filter(isNamed).length < 2) return;
-  if (!isWithin(FAR_BLOCKS, claims, newest)) panel.onDisagreement('finalized block');
+  if (!isWithin(FAR_BLOCKS, claims, newest)) context.onDisagreement('finalized block');
 }
 
 interface Common {
@@ -117,32 +117,41 @@ async function commonBlock(a: Named, b: Named): Promise<BlockHeader | undefined>
     return isSameBlock(a.header, b.header) ? a.header : undefined;
   }
   const [lower, higher] = a.header.number < b.header.number ? [a, b] : [b, a];
-  const shown = await higher.view.within(WITNESS_TIMEOUT_MS).block(lower.header.number);
+  const shown = await higher.view.within(ENDPOINT_TIMEOUT_MS).block(lower.header.number);
   return shown !== undefined && isSameBlock(shown, lower.header) ? lower.header : undefined;
 }
 
 /** A block above the head is not final, it is not even there. */
-async function ownClaim(panel: Panel, view: ChainView, latest: BlockHeader): Promise<Claim> {
+async function ownClaim(
+  context: QuorumContext,
+  view: ChainView,
+  latest: BlockHeader,
+): Promise<Claim> {
   const done = await attempt(async (): Promise<Claim> => {
     const header = await view.finalizedBlock(latest);
     if (header === undefined) return 'young';
     // Blocks may have come between the two questions.
     if (header.number <= latest.number) return { view, header };
-    if (header.number > (await view.latestBlock()).number) panel.onDisagreement('finalized block');
+    if (header.number > (await view.latestBlock()).number)
+      context.onDisagreement('finalized block');
     return 'silent';
   });
   return done?.value ?? 'silent';
 }
 
 /** What it names need not be known to the first endpoint yet: the lower one of both is compared. */
-async function witnessClaim(panel: Panel, witness: ChainView, latest: BlockHeader): Promise<Claim> {
+async function secondClaim(
+  context: QuorumContext,
+  second: ChainView,
+  latest: BlockHeader,
+): Promise<Claim> {
   try {
-    const header = await witness.within(WITNESS_TIMEOUT_MS).finalizedBlock(latest);
-    return header === undefined ? 'young' : { view: witness, header };
+    const header = await second.within(ENDPOINT_TIMEOUT_MS).finalizedBlock(latest);
+    return header === undefined ? 'young' : { view: second, header };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
     if (error instanceof CannotAnswerError) return 'absent';
-    panel.onMissingWitness();
-    return isPresent(witness.health) ? 'silent' : 'absent';
+    context.onMissingEndpoint();
+    return isPresent(second.health) ? 'silent' : 'absent';
   }
 }

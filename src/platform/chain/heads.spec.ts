@@ -32,7 +32,7 @@ describe('a node that is ahead of the others', () => {
     expect(chain.newestKnownBlock).toBe(19n);
     expect(
       (
-        await chain.judge(
+        await chain.verifyNearHead(
           (view) => Promise.resolve(view),
           () => 'newest',
           true,
@@ -109,7 +109,7 @@ describe('a chain whose blocks are 12 s apart', () => {
     await chain.probe();
     expect(health.isStuck).toBe(false);
     await expect(
-      chain.agree({
+      chain.quorumRead({
         what: 'test',
         read: (view) =>
           Promise.resolve({

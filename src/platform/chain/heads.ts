@@ -140,7 +140,7 @@ export class Heads {
     const { health } = view;
     const others = this.views().filter((one) => one.health !== health && isPresent(one.health));
     const [known] = this.#freshOf(others.map((one) => one.health));
-    const isWitnessed = known !== undefined;
+    const isSeconded = known !== undefined;
     const isGood =
       known === undefined
         ? await this.#isThere(view, latest)
@@ -149,7 +149,7 @@ export class Heads {
           (await this.#isShownBy(others, latest));
     if (isGood) {
       health.head = latest;
-      this.#confirmed.set(health, { header: latest, at: performance.now(), isWitnessed });
+      this.#confirmed.set(health, { header: latest, at: performance.now(), isSeconded });
       return;
     }
     noteFailure(health);
@@ -174,7 +174,7 @@ export class Heads {
     const own = this.#confirmed.get(view.health);
     const anchors = [
       ...this.#freshOf(others.map(({ health }) => health)),
-      ...(own?.isWitnessed === true ? [own.header] : []),
+      ...(own?.isSeconded === true ? [own.header] : []),
     ].filter(({ number }) => number <= latest.number && latest.number - number <= LEAP_BLOCKS);
     const anchor = anchors.reduce<BlockHeader | undefined>(
       (best, one) => (best === undefined || one.number > best.number ? one : best),
@@ -210,5 +210,5 @@ interface ConfirmedHead {
   /** Milliseconds of `performance.now`. */
   readonly at: number;
   /** Whether another endpoint was there that would have shown that it is none. */
-  readonly isWitnessed: boolean;
+  readonly isSeconded: boolean;
 }

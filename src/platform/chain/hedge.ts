@@ -3,7 +3,7 @@ import {
   ChainUnavailableError,
   EndpointsDisagreeError,
 } from '../../protocol/errors.js';
-import { within } from '../concurrency/timing.js';
+import { withTimeout } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
 
 /** An endpoint that has not answered by then is joined by the next one. */
@@ -60,8 +60,8 @@ export async function firstAnswer<T>(
   };
   startNext();
   while (running.size > 0) {
-    const patienceMs = waiting.length > 0 ? HEDGE_MS : FOREVER_MS;
-    const answer = await within(patienceMs, Promise.race(running));
+    const timeoutMs = waiting.length > 0 ? HEDGE_MS : FOREVER_MS;
+    const answer = await withTimeout(timeoutMs, Promise.race(running));
     if (answer.inTime && answer.value !== undefined) return answer.value;
     if (!answer.inTime || running.size === 0) startNext();
   }

@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { PayerAccount } from '../../protocol/evm/approval-chain.js';
-import { eachAnswer } from './agreement.js';
+import { eachAnswer } from './quorum.js';
 import type { ChainView } from './chain-view.js';
 import type { EvmChain } from './evm-chain.js';
 import { countPending } from './transaction-counts.js';
 
-type Asked = Pick<EvmChain, 'chainId' | 'views' | 'withView' | 'agree' | 'transactionCountAt'>;
+type Asked = Pick<EvmChain, 'chainId' | 'views' | 'withView' | 'quorumRead' | 'transactionCountAt'>;
 
 /** Of a payer, at one block. */
 interface ConfirmedAccount {
@@ -77,7 +77,7 @@ export async function confirmedPayer(
 }
 
 function balanceAt(chain: Asked, account: Address, blockHash: Hex): Promise<bigint> {
-  return chain.agree({
+  return chain.quorumRead({
     what: 'balance',
     ability: 'state',
     read: async (view) => {

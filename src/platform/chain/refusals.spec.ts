@@ -41,7 +41,7 @@ describe('an endpoint that answers heads', () => {
     const [, second] = nodes;
     if (second === undefined) throw new Error('two nodes');
     const receipt = (): Promise<bigint> =>
-      chain.agree({
+      chain.quorumRead({
         what: 'receipt',
         ability: 'receipts',
         read: async (view) => {
@@ -55,7 +55,7 @@ describe('an endpoint that answers heads', () => {
         await receipt().catch(() => undefined);
         now += 500;
         if (isMoving) truth.mine();
-        await chain.judge(
+        await chain.verifyNearHead(
           (view) => view.blockNumber(),
           () => 'any',
           true,

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { agree, eachAnswer, type Panel } from './agreement.js';
+import { quorumRead, eachAnswer, type QuorumContext } from './quorum.js';
 import type { BlockHeader } from './block.js';
 
 /** Transactions of an account, as its account nonces show them. */
@@ -24,7 +24,7 @@ export interface TransactionCounts {
  * @throws ChainUnavailableError, EndpointsDisagreeError
  */
 export async function countTransactions(
-  panel: Panel,
+  panel: QuorumContext,
   address: Address,
   blocks: { readonly latest: BlockHeader; readonly finalized: BlockHeader | undefined },
 ): Promise<TransactionCounts> {
@@ -38,8 +38,12 @@ export async function countTransactions(
 }
 
 /** @throws ChainUnavailableError, EndpointsDisagreeError */
-export function countAt(panel: Panel, address: Address, block: BlockHeader): Promise<number> {
-  return agree(panel, {
+export function countAt(
+  panel: QuorumContext,
+  address: Address,
+  block: BlockHeader,
+): Promise<number> {
+  return quorumRead(panel, {
     what: 'transaction count',
     ability: 'state',
     read: async (view) => {
@@ -51,7 +55,7 @@ export function countAt(panel: Panel, address: Address, block: BlockHeader): Pro
 
 /** Pools differ by nature: what counts is what two of them hold. */
 export async function countPending(
-  { chainId, views }: Pick<Panel, 'chainId' | 'views'>,
+  { chainId, views }: Pick<QuorumContext, 'chainId' | 'views'>,
   address: Address,
 ): Promise<number> {
   const answers = await eachAnswer(views, (view) => view.transactionCount(address, 'pending'));

@@ -1,4 +1,4 @@
-import { Shared } from './shared.js';
+import { CachedPromise } from './cached-promise.js';
 
 /** What is left of something that is measured now and then, without what was taken since. */
 export class Headroom {
@@ -6,14 +6,14 @@ export class Headroom {
   #held = 0;
   /** In use, perhaps since the newest measure. */
   #since = 0;
-  readonly #left: Shared<number | undefined>;
+  readonly #left: CachedPromise<number | undefined>;
 
   /**
    * @param measure - what is left; `undefined` where there is no end to it.
    * @param keptMs - milliseconds for which a measure serves.
    */
   constructor(measure: () => Promise<number | undefined>, keptMs: number, now?: () => number) {
-    this.#left = new Shared(
+    this.#left = new CachedPromise(
       async () => {
         const before = this.#since;
         const left = await measure();

@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { within } from './timing.js';
+import { withTimeout } from './timing.js';
 
 const never = new Promise<never>(() => undefined);
 
 describe('within', () => {
   it('gives what came in time', async () => {
-    expect(await within(60_000, Promise.resolve(7))).toEqual({ inTime: true, value: 7 });
+    expect(await withTimeout(60_000, Promise.resolve(7))).toEqual({ inTime: true, value: 7 });
   });
 
   it('says when nothing came', async () => {
-    expect(await within(1, never)).toEqual({ inTime: false });
-    expect(await within(-1, never)).toEqual({ inTime: false });
+    expect(await withTimeout(1, never)).toEqual({ inTime: false });
+    expect(await withTimeout(-1, never)).toEqual({ inTime: false });
   });
 
   it('passes a failure on', async () => {
-    await expect(within(60_000, Promise.reject(new Error('away')))).rejects.toThrow('away');
+    await expect(withTimeout(60_000, Promise.reject(new Error('away')))).rejects.toThrow('away');
   });
 });

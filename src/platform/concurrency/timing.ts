@@ -12,7 +12,7 @@ type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTim
  *
  * @throws what the task throws in its time; what it throws later is nobody's.
  */
-export async function within<T>(ms: number, task: Promise<T>): Promise<InTime<T>> {
+export async function withTimeout<T>(ms: number, task: Promise<T>): Promise<InTime<T>> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<InTime<T>>((resolve) => {
     timer = setTimeout(resolve, Math.max(0, ms), { inTime: false });

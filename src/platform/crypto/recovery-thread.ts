@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Address, Hex } from 'viem';
 import type { RecoverSigner, RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
-import { TurnEnd } from '../concurrency/turn-end.js';
+import { TickCoalescer } from '../concurrency/tick-coalescer.js';
 import type { RecoveryAnswer, RecoveryQuestion, Signed } from './recovery-messages.js';
 
 /** What is used of a worker thread. */
@@ -27,7 +27,7 @@ const MESSAGE_MAX = 8;
 export class RecoveryThread {
   readonly #asked = new Map<number, readonly Waiting[]>();
   #next: Waiting[] = [];
-  readonly #turnEnd = new TurnEnd(() => {
+  readonly #turnEnd = new TickCoalescer(() => {
     this.#ask();
   });
   #lastId = 0;

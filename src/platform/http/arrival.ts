@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Step } from './step.js';
+import type { Middleware } from './middleware.js';
 
 const ARRIVED_AT = Symbol('arrivedAt');
 
@@ -12,7 +12,7 @@ export function markArrival(request: TimedRequest): void {
   request[ARRIVED_AT] = arrivalOf(request);
 }
 
-export const noteArrival: Step = (request, _response, next) => {
+export const noteArrival: Middleware = (request, _response, next) => {
   markArrival(request);
   next();
 };

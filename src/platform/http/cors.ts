@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isOps } from './ops.js';
-import type { Step } from './step.js';
+import type { Middleware } from './middleware.js';
 
 const EXPOSED = [
   'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id, EXTENSION-RESPONSES',
@@ -26,7 +26,7 @@ function isNoBrowser({ method, headers }: IncomingMessage): boolean {
  * What is public knows no cookies, so any origin may ask (Fetch standard, CORS protocol). Headers that
  * are always the same; a preflight is answered without going further.
  */
-export const cors: Step = (request, response, next) => {
+export const cors: Middleware = (request, response, next) => {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   // For the page that is served beside it, and no other.
   if (isOps(request) || isNoBrowser(request)) {

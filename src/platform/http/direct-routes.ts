@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setRoute } from './route.js';
-import type { Step } from './step.js';
+import type { Middleware } from './middleware.js';
 
 /** A route that answers to POST, and says in its own shape what went wrong. */
 export interface DirectPost {
@@ -12,7 +12,7 @@ interface DirectRoutes {
   /** By path; all of them answer to POST and nothing else. */
   readonly posts: ReadonlyMap<string, DirectPost>;
   /** What every request goes through on its way, in order. */
-  readonly steps: readonly Step[];
+  readonly middleware: readonly Middleware[];
 }
 
 /**
@@ -20,7 +20,7 @@ interface DirectRoutes {
  * routing takes longer than all they need (docs/decisions/0061). A path that is written otherwise, with a
  * query or in capitals, takes the framework's way, which leads to the same functions.
  */
-export function answerDirectly(server: Server, { posts, steps }: DirectRoutes): void {
+export function answerDirectly(server: Server, { posts, middleware }: DirectRoutes): void {
   const framework = server.listeners('request') as ((...args: unknown[]) => void)[];
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
@@ -31,7 +31,7 @@ export function answerDirectly(server: Server, { posts, steps }: DirectRoutes): 
       return;
     }
     setRoute(request, url);
-    walk(steps, request, response, () => {
+    walk(middleware, request, response, () => {
       post.answer(request, response).catch((error: unknown) => {
         post.onError(error, response);
       });
@@ -40,7 +40,7 @@ export function answerDirectly(server: Server, { posts, steps }: DirectRoutes): 
 }
 
 function walk(
-  [step, ...others]: readonly Step[],
+  [step, ...others]: readonly Middleware[],
   request: IncomingMessage,
   response: ServerResponse,
   end: () => void,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { Logger } from 'nestjs-pino';
-import { within } from '../concurrency/timing.js';
+import { withTimeout } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
 import {
   SHUTDOWN_PHASES,
@@ -41,7 +41,7 @@ export class ShutdownOrder {
     const failures: unknown[] = [];
     const take = async (step: string, until: number, task: Step['take']): Promise<void> => {
       try {
-        const { inTime } = await within(until - Date.now(), task());
+        const { inTime } = await withTimeout(until - Date.now(), task());
         if (!inTime) throw new Error(`${step}: not finished within SHUTDOWN_GRACE_MS`);
       } catch (error) {
         failures.push(error);

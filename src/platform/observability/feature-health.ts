@@ -1,6 +1,6 @@
 import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { within } from '../concurrency/timing.js';
+import { withTimeout } from '../concurrency/timing.js';
 
 /** What an indicator says. */
 export interface HealthReport {
@@ -30,7 +30,7 @@ export abstract class FeatureHealth {
   async check(indicators: HealthIndicatorService): Promise<HealthIndicatorResult> {
     const indicator = indicators.check(this.name);
     try {
-      const answer = await within(HEALTH_TIMEOUT_MS, Promise.resolve(this.report()));
+      const answer = await withTimeout(HEALTH_TIMEOUT_MS, Promise.resolve(this.report()));
       if (!answer.inTime) return this.#failed(indicator, 'no_answer');
       const { isUp, facts } = answer.value;
       return isUp ? indicator.up(facts) : indicator.down(facts);

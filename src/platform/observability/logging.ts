@@ -4,7 +4,7 @@ import type { Params, PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../config/app-config.js';
 import { isHandedOver } from '../http/response-end.js';
 import { routeOf } from '../http/route.js';
-import type { Step } from '../http/step.js';
+import type { Middleware } from '../http/middleware.js';
 import { describeError } from './error-description.js';
 import { type LineDecision, LogThrottle } from './log-throttle.js';
 import { isFault, type ResponseObserver } from './response-observer.js';
@@ -83,7 +83,7 @@ const PATH_MAX_CHARACTERS = 128;
  * Gives every request an id, the caller's own if it has one, and writes one line when it is answered.
  * Query strings and bodies hold live authorizations and are never logged, and no header is but the id.
  */
-export function requestLog(logger: PinoLogger, observer: ResponseObserver): Step {
+export function requestLog(logger: PinoLogger, observer: ResponseObserver): Middleware {
   return (request, response, next) => {
     const given = request.headers['x-request-id'];
     const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();

@@ -1,6 +1,6 @@
 import { type Processor, Worker, type WorkerOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { within } from '../concurrency/timing.js';
+import { withTimeout } from '../concurrency/timing.js';
 import { connectReader } from '../redis/redis-connection.js';
 
 /** BullMQ closes when Redis has answered: one that is away is not waited for. */
@@ -30,7 +30,7 @@ export class QueueReader<T = unknown> extends Worker<T> {
   async #close(force: boolean): Promise<void> {
     // What is under way cannot be given back to a Redis that is known to be away.
     const closed = Promise.allSettled([super.close(force || !this.isConnected)]);
-    const { inTime } = await within(CLOSE_MS, closed);
+    const { inTime } = await withTimeout(CLOSE_MS, closed);
     // Those that BullMQ made besides would be tried for ever.
     if (!inTime) void Promise.allSettled([this.getBackend().close(true)]);
     this.#connection.disconnect();

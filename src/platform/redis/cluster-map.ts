@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { Shared } from '../concurrency/shared.js';
+import { CachedPromise } from '../concurrency/cached-promise.js';
 import type { ClusterAddress, RedisHost } from '../config/redis-address.js';
 
 /** A node that has not answered by then knows nothing. */
@@ -18,10 +18,10 @@ interface SlotOwner extends RedisHost {
  */
 export class ClusterMap {
   /** Connections that look for their primaries at one moment ask together. */
-  readonly #owners: Shared<readonly SlotOwner[]>;
+  readonly #owners: CachedPromise<readonly SlotOwner[]>;
 
   constructor(address: ClusterAddress) {
-    this.#owners = new Shared(() => askAll(address), 0);
+    this.#owners = new CachedPromise(() => askAll(address), 0);
   }
 
   /**

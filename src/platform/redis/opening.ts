@@ -5,7 +5,7 @@ import type { Secret } from '../config/secret.js';
 import type { SharedRedis } from './ledger-connections.js';
 import { isCluster } from './redis-connection.js';
 import { unusableRedis } from './redis-watch.js';
-import { BOOT_PATIENCE_MS, whileStarting } from './while-starting.js';
+import { START_TIMEOUT_MS, whileStarting } from './while-starting.js';
 
 /** Begins to connect, and goes on until it is told to disconnect. */
 export function connecting<T extends SharedRedis>(
@@ -43,7 +43,7 @@ export async function opened<T extends SharedRedis>(
     lastError = error;
   });
   connecting(redis, setting, logger);
-  const deadline = Date.now() + BOOT_PATIENCE_MS;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (redis.status !== 'ready') {
     if (Date.now() > deadline) {
       redis.disconnect();

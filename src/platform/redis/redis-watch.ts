@@ -1,5 +1,5 @@
 import { ReplyError } from 'ioredis';
-import { Shared } from '../concurrency/shared.js';
+import { CachedPromise } from '../concurrency/cached-promise.js';
 import type { SharedRedis } from './ledger-connections.js';
 
 /** What makes this Redis less than the ledger needs. None of it stops the service. */
@@ -28,8 +28,8 @@ const MEMORY_SHARE_MAX = 0.9;
 
 /** Looks after the servers of the ledger: one, or in a Cluster each primary that has the ledger of a chain. */
 export class RedisWatch {
-  readonly #ping: Shared<number>;
-  readonly #setUp: Shared<RedisSetUp>;
+  readonly #ping: CachedPromise<number>;
+  readonly #setUp: CachedPromise<RedisSetUp>;
   #warned = '';
 
   /** @param warn - told when the warnings have changed, with an empty list when they are gone. */
@@ -37,8 +37,8 @@ export class RedisWatch {
     private readonly servers: readonly SharedRedis[],
     private readonly warn: (warnings: readonly RedisWarning[]) => void,
   ) {
-    this.#ping = new Shared(() => this.#measure(), 0);
-    this.#setUp = new Shared(() => this.#look(), SET_UP_KEPT_MS);
+    this.#ping = new CachedPromise(() => this.#measure(), 0);
+    this.#setUp = new CachedPromise(() => this.#look(), SET_UP_KEPT_MS);
   }
 
   /** Milliseconds of the longest round trip begun now, or under way already; fails when one server does not answer. */
@@ -78,7 +78,7 @@ export async function setUpOf(redis: SharedRedis): Promise<RedisSetUp> {
 export function worstOf(setUps: readonly RedisSetUp[]): RedisSetUp {
   const share = ({ usedMemoryBytes = 0, maxMemoryBytes = 0 }: RedisSetUp): number =>
     maxMemoryBytes === 0 ? 0 : usedMemoryBytes / maxMemoryBytes;
-  const [fullest = NOTHING_TOLD] = [...setUps].sort((one, other) => share(other) - share(one));
+  const [fullest = UNKNOWN_SETUP] = [...setUps].sort((one, other) => share(other) - share(one));
   const policies = setUps.map(({ evictionPolicy }) => evictionPolicy);
   return {
     ...fullest,
@@ -90,7 +90,7 @@ export function worstOf(setUps: readonly RedisSetUp[]): RedisSetUp {
 
 const AOF_BY_RISK = ['off', 'no', 'everysec', undefined, 'always'] as const;
 
-const NOTHING_TOLD: RedisSetUp = {
+const UNKNOWN_SETUP: RedisSetUp = {
   aof: undefined,
   evictionPolicy: undefined,
   usedMemoryBytes: undefined,

@@ -2,7 +2,7 @@ import { StartError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 
 /** How long a process that starts waits for a Redis: to become reachable, and to answer each question. */
-export const BOOT_PATIENCE_MS = 15_000;
+export const START_TIMEOUT_MS = 15_000;
 
 const PAUSE_MS = 100;
 
@@ -12,10 +12,10 @@ const PAUSE_MS = 100;
  *
  * @param setting - the one that names this Redis.
  * @param ask - safe to repeat: Redis may have done it and lost the answer.
- * @throws StartError what `ask` threw as one, at once; or that Redis did not answer in {@link BOOT_PATIENCE_MS}.
+ * @throws StartError what `ask` threw as one, at once; or that Redis did not answer in {@link START_TIMEOUT_MS}.
  */
 export async function whileStarting<T>(setting: string, ask: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + BOOT_PATIENCE_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   for (;;) {
     try {
       return await ask();
@@ -23,7 +23,7 @@ export async function whileStarting<T>(setting: string, ask: () => Promise<T>): 
       if (error instanceof StartError) throw error;
       if (performance.now() > deadline) {
         throw new StartError(
-          `${setting}: Redis did not answer in ${BOOT_PATIENCE_MS / 1000} s (${error instanceof Error ? error.message : 'no answer'})`,
+          `${setting}: Redis did not answer in ${START_TIMEOUT_MS / 1000} s (${error instanceof Error ? error.message : 'no answer'})`,
           error,
         );
       }

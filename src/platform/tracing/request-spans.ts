@@ -1,14 +1,14 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { isHandedOver } from '../http/response-end.js';
 import { routeOf } from '../http/route.js';
-import type { Step } from '../http/step.js';
+import type { Middleware } from '../http/middleware.js';
 import { contextOf, traceparentOf, tracer } from './tracer.js';
 
 /**
  * A span for each request, in the trace that its `traceparent` names (W3C Trace Context). The answer names the span
  * in a header of the same name. Of a request nothing is told but method, route, status and the id of its settlement.
  */
-export const traceRequests: Step = (request, response, next) => {
+export const traceRequests: Middleware = (request, response, next) => {
   const { traceparent } = request.headers;
   const parent = contextOf(typeof traceparent === 'string' ? traceparent : undefined);
   const method = request.method ?? '';

@@ -2,8 +2,8 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { type JobsOptions, Queue } from 'bullmq';
 import { PinoLogger } from 'nestjs-pino';
-import { within } from '../../platform/concurrency/timing.js';
-import { TurnEnd } from '../../platform/concurrency/turn-end.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
+import { TickCoalescer } from '../../platform/concurrency/tick-coalescer.js';
 import { JobObserver, NO_TRACES } from './job-observer.js';
 import { jobsFor, type SettlementJob } from './settlement-job.js';
 
@@ -32,7 +32,7 @@ interface Claimed {
  */
 export class SettlementQueue {
   #waiting: Claimed[] = [];
-  readonly #turnEnd = new TurnEnd(() => void this.#flush());
+  readonly #turnEnd = new TickCoalescer(() => void this.#flush());
   #late = 0;
   #isTroubled = false;
 
@@ -60,7 +60,7 @@ export class SettlementQueue {
     if (this.#late > 0) return;
     try {
       const adding = this.#addAll(jobs);
-      if ((await within(TAKEN_MS, adding)).inTime) {
+      if ((await withTimeout(TAKEN_MS, adding)).inTime) {
         this.#taken();
         return;
       }

@@ -17,7 +17,7 @@ const DEPLOYMENT_GAS = 500_000n;
  * may own the same address on another chain.
  */
 export class ContractOwners {
-  constructor(private readonly chain: Pick<EvmChain, 'chainId' | 'agree'>) {}
+  constructor(private readonly chain: Pick<EvmChain, 'chainId' | 'quorumRead'>) {}
 
   get chainId(): number {
     return this.chain.chainId;
@@ -33,7 +33,7 @@ export class ContractOwners {
   async isSignedBy(owner: Address, digest: Hex, signature: Hex): Promise<boolean> {
     const wrapped = unwrapErc6492(signature);
     if (typeof wrapped === 'string') return false;
-    return this.chain.agree({
+    return this.chain.quorumRead({
       what: 'signature of an owner',
       read: async (view) => {
         const { hash } = await view.latestBlock();

@@ -1,6 +1,6 @@
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { Address, Hex } from 'viem';
-import { within } from '../../platform/concurrency/timing.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { LINK_LIFETIME_MAX_SECONDS } from '../../protocol/hub/hub-messages.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -52,7 +52,7 @@ export class LinkEnding {
 
   /** Sends the noted endings to the hub. If it does not answer soon, they are sent later. */
   async endNow(): Promise<void> {
-    await within(HUB_TIMEOUT_MS, this.#tick());
+    await withTimeout(HUB_TIMEOUT_MS, this.#tick());
   }
 
   async #tick(): Promise<void> {

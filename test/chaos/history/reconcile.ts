@@ -1,5 +1,5 @@
 import { connectDatabase } from '../../../src/history/postgres/database.js';
-import { PostgresBooks } from '../../../src/history/postgres/postgres-books.js';
+import { PostgresSettlementHistory } from '../../../src/history/postgres/postgres-settlement-history.js';
 import { isNote } from '../../../src/history/reconciliation/difference.js';
 import { reconcileNetwork } from '../../../src/history/reconciliation/reconcile-network.js';
 import { systemClock } from '../../../src/platform/concurrency/clock.js';
@@ -38,7 +38,7 @@ export async function reconciled(
       {
         network,
         ledgerLanes: signers.map((address) => address.toLowerCase() as typeof address),
-        books: new PostgresBooks(db),
+        books: new PostgresSettlementHistory(db),
         clock: systemClock,
       },
       { startedBy: 'command', window: { fromMs, toMs: Date.now() } },

@@ -18,7 +18,7 @@ import {
   PAYEE,
   RESOURCE,
   TOKEN,
-} from '../../builders/discovery/lesson.js';
+} from '../../builders/discovery/catalogue-update.js';
 
 interface CatalogueUnderTest {
   readonly writer: CatalogueWriter;
@@ -42,14 +42,14 @@ export function catalogueContract(
       one = await make(3);
     });
 
-    const learn = (...lessons: Parameters<CatalogueWriter['learn']>[0]) =>
-      one.writer.learn(lessons);
+    const learn = (...lessons: Parameters<CatalogueWriter['update']>[0]) =>
+      one.writer.update(lessons);
     const page = (filter: Partial<CatalogueFilter> = {}, start = FIRST, most = 10) =>
       one.reader.page({ ...ALL, ...filter }, start, most);
     const resources = async (filter: Partial<CatalogueFilter> = {}) =>
       (await page(filter)).map(({ listing }) => listing.resource);
     const codes = async (resource: string, since = new Date(0), payTo?: Address) =>
-      (await one.reader.standings({ resource, payTo }, since)).map(({ code }) => code);
+      (await one.reader.listingStates({ resource, payTo }, since)).map(({ code }) => code);
 
     it('has what was learnt, once, however often', async () => {
       const lesson = aLesson({ description: 'Weather' });
@@ -223,7 +223,7 @@ export function catalogueContract(
         declared: { code: 'input_method', path: 'a.b', resource: RESOURCE },
       } as const;
       expect(await learn(refused)).toEqual({ listed: 0, refused: 1 });
-      expect(await one.reader.standings({ resource: RESOURCE }, new Date(0))).toEqual([
+      expect(await one.reader.listingStates({ resource: RESOURCE }, new Date(0))).toEqual([
         {
           chainId: 56,
           payTo: PAYEE,

@@ -8,11 +8,11 @@ import type {
   ClaimOutcome,
   EntryPosition,
   FoundEntries,
-  Learnt,
-  Lesson,
+  UpdateResult,
+  CatalogueUpdate,
   PageStart,
   Paid,
-  Standing,
+  ListingState,
 } from '../../../src/discovery/catalogue.js';
 import type { RefusalCode } from '../../../src/discovery/codes.js';
 import type { Refusal } from '../../../src/discovery/declared.js';
@@ -83,7 +83,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     );
   }
 
-  learn(lessons: readonly Lesson[]): Promise<Learnt> {
+  update(lessons: readonly CatalogueUpdate[]): Promise<UpdateResult> {
     const codes = lessons.map((lesson) => this.#learn(lesson));
     const listed = codes.filter((code) => code === undefined).length;
     return Promise.resolve({ listed, refused: codes.length - listed });
@@ -130,16 +130,16 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     return Promise.resolve({ entries: entries.slice(offset, offset + most), method: 'text' });
   }
 
-  standings(
-    { resource, payTo }: Parameters<CatalogueReader['standings']>[0],
+  listingStates(
+    { resource, payTo }: Parameters<CatalogueReader['listingStates']>[0],
     since: Date,
-  ): Promise<readonly Standing[]> {
+  ): Promise<readonly ListingState[]> {
     const isOf = (one: Address): boolean => payTo === undefined || payTo === one;
     const isAt = (known: string, isOfMany: boolean): boolean =>
       known === resource || (isOfMany && standsFor(known, resource));
     const entries = [...this.#entries.values()]
       .filter(({ listing }) => isAt(listing.resource, isTemplate(listing)))
-      .map((kept): Standing => {
+      .map((kept): ListingState => {
         const code = this.#isDenied(kept)
           ? 'denied'
           : kept.lastPaidAt < since.getTime()
@@ -157,7 +157,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
       });
     const refusals = [...this.#refusals.values()]
       .filter((refused) => isAt(refused.resource, refused.isTemplate))
-      .map(({ isTemplate: _, at, ...refused }): Standing => ({
+      .map(({ isTemplate: _, at, ...refused }): ListingState => ({
         ...refused,
         call: undefined,
         at: new Date(at),
@@ -165,7 +165,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     const removed = [...this.#statements]
       .filter(([id]) => this.#standing(id)?.action === 'remove')
       .filter(([, one]) => isAt(one.resource, one.isTemplate))
-      .map(([, one]): Standing => ({
+      .map(([, one]): ListingState => ({
         chainId: one.chainId,
         payTo: one.payTo,
         resource: one.resource,
@@ -204,7 +204,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     return (statement?.endsAt ?? Infinity) > Date.now() ? statement : undefined;
   }
 
-  #learn({ paid, declared }: Lesson): RefusalCode | undefined {
+  #learn({ paid, declared }: CatalogueUpdate): RefusalCode | undefined {
     if ('code' in declared) return this.#refuse(paid, declared);
     const id = entryIdOf(paid, declared.listing).toString('hex');
     const statement = this.#standing(id);

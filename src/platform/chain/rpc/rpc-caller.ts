@@ -1,4 +1,4 @@
-import type { KeptApart } from './apart-queue.js';
+import type { Isolation } from './isolated-queue.js';
 import type { RpcOutcome } from './rpc-outcome.js';
 
 /** What the rest of the chain room needs of an endpoint; a test may stand in for one. */
@@ -18,7 +18,7 @@ export interface RpcCaller {
     method: string,
     params: readonly unknown[],
     timeoutMs: number,
-    apart?: KeptApart,
+    apart?: Isolation,
   ): Promise<RpcOutcome>;
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import { Pool } from 'undici';
-import { TurnEnd } from '../../concurrency/turn-end.js';
+import { TickCoalescer } from '../../concurrency/tick-coalescer.js';
 import type { Secret } from '../../config/secret.js';
 import { readQuantity } from '../block.js';
-import { ApartQueue, type KeptApart, type QueuedCall } from './apart-queue.js';
+import { IsolatedQueue, type Isolation, type QueuedCall } from './isolated-queue.js';
 import type { RpcCaller } from './rpc-caller.js';
 import { isRateLimit } from './rpc-classes.js';
 import type { RpcObserver } from './rpc-observer.js';
@@ -63,8 +63,8 @@ export class RpcEndpoint implements RpcCaller {
     most: SEND_FLIGHTS_MAX,
     mostWithoutBatches: SEND_FLIGHTS_MAX_WITHOUT_BATCHES,
   };
-  readonly #apart: Readonly<Record<KeptApart['kind'], ApartQueue>>;
-  readonly #turnEnd = new TurnEnd(() => {
+  readonly #isolated: Readonly<Record<Isolation['kind'], IsolatedQueue>>;
+  readonly #turnEnd = new TickCoalescer(() => {
     this.#flush(this.#questions);
     this.#flush(this.#sends);
   });
@@ -89,12 +89,12 @@ export class RpcEndpoint implements RpcCaller {
       maxResponseSize: BODY_MAX_BYTES,
     });
     const exchange = (calls: readonly QueuedCall[]) => this.#exchange(calls);
-    this.#apart = {
-      new: new ApartQueue(exchange, {
+    this.#isolated = {
+      new: new IsolatedQueue(exchange, {
         ...NEW_CODE,
         batchMax: () => (this.#acceptsBatches ? NEW_CODE_BATCH_MAX : 1),
       }),
-      marked: new ApartQueue(exchange, { ...MARKED_CODE, batchMax: () => 1 }),
+      marked: new IsolatedQueue(exchange, { ...MARKED_CODE, batchMax: () => 1 }),
     };
     this.#path = pathname + search;
     this.#headers = { 'content-type': 'application/json', accept: 'application/json' };
@@ -117,12 +117,12 @@ export class RpcEndpoint implements RpcCaller {
     method: string,
     params: readonly unknown[],
     timeoutMs: number,
-    apart?: KeptApart,
+    apart?: Isolation,
   ): Promise<RpcOutcome> {
     return new Promise((resolve) => {
       const call = { method, params, timeoutMs, resolve };
       if (apart !== undefined) {
-        this.#apart[apart.kind].add(call, apart);
+        this.#isolated[apart.kind].add(call, apart);
         return;
       }
       if (method === SEND) {
@@ -139,8 +139,8 @@ export class RpcEndpoint implements RpcCaller {
   }
 
   async close(): Promise<void> {
-    this.#apart.new.close();
-    this.#apart.marked.close();
+    this.#isolated.new.close();
+    this.#isolated.marked.close();
     await this.#pool.destroy();
   }
 

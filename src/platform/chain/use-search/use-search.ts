@@ -4,7 +4,7 @@ import type { SchemeContracts } from '../../../protocol/evm/contracts.js';
 import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
 import { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
 import { methodNamed } from '../../../protocol/schemes/registry.js';
-import type { Claim, Question } from '../agreement.js';
+import type { Claim, Question } from '../quorum.js';
 import type { AuthorizationUse } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import { isPresent } from '../endpoint-health.js';
@@ -27,7 +27,7 @@ interface SearchedChain {
   readonly chainId: number;
   readonly schemeContracts: SchemeContracts;
   views(): readonly ChainView[];
-  agree<T>(question: Question<T>): Promise<T>;
+  quorumRead<T>(question: Question<T>): Promise<T>;
 }
 
 /** Who asks: lanes, for an outcome that is waited for; anybody else, for a name. */
@@ -225,7 +225,7 @@ export class UseSearch {
       const said = [blockHash, blockNumber, isUser, logIndex, moved?.payTo, moved?.amount];
       return { value, key: said.join(' '), subject: blockHash };
     };
-    const use = await this.chain.agree({ what: 'receipt', read });
+    const use = await this.chain.quorumRead({ what: 'receipt', read });
     if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'a search');
     // A node that was asked for these blocks may name a transaction of another one, which is not final.
     if (use.blockNumber < from || use.blockNumber > to) {

@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import type { Claim } from '../../../platform/chain/agreement.js';
+import type { Claim } from '../../../platform/chain/quorum.js';
 import { type AuthorizationUse, isDone, refOf } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
@@ -152,7 +152,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     read: (view: ChainView) => Promise<Claim<T>>,
   ): Promise<T | undefined> {
     try {
-      return await this.options.chain.agree({ what, read });
+      return await this.options.chain.quorumRead({ what, read });
     } catch (error) {
       if (error instanceof EndpointsDisagreeError) return undefined;
       throw error;
@@ -260,7 +260,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     const { transaction, logIndex } = use;
     if (logIndex === undefined) return false;
     const { chain, isOwnSigner } = this.options;
-    const from = await chain.agree({
+    const from = await chain.quorumRead({
       what: 'transaction sender',
       read: async (view) => {
         const value = (await view.transaction(transaction))?.from;

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { Claim, Question } from '../../../platform/chain/agreement.js';
+import type { Claim, Question } from '../../../platform/chain/quorum.js';
 import { isDone } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
@@ -188,7 +188,7 @@ export class ChainReceiptReader implements ReceiptReader {
     known?: Question<T>['known'],
   ): Promise<T | undefined> {
     try {
-      return await this.chain.agree({ what, ability, read, ...(known && { known }) });
+      return await this.chain.quorumRead({ what, ability, read, ...(known && { known }) });
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       return undefined;

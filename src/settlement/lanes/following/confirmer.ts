@@ -2,7 +2,7 @@ import type { Hex } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { settleAll } from '../../../platform/concurrency/settle-all.js';
-import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import type { HeldLane, LaneAttempts, StoredInclusion } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -74,9 +74,9 @@ const DOUBT_MS = 250;
  * and what they paid. A second endpoint is asked beside the lane.
  */
 export class Confirmer {
-  readonly #confirmations: SideTasks<Confirmation>;
+  readonly #confirmations: BackgroundTasks<Confirmation>;
   /** Whether blocks that may be final are part of the chain. */
-  readonly #standings: SideTasks<Stood>;
+  readonly #standings: BackgroundTasks<Stood>;
   /** What nobody could say of a block is not asked again before; steady clock. */
   readonly #standingsAgainAt = new Map<Hex, number>();
   /** At which of the older blocks to go on. */
@@ -94,8 +94,8 @@ export class Confirmer {
       },
       clock: options.clock,
     };
-    this.#confirmations = new SideTasks(beside);
-    this.#standings = new SideTasks(beside);
+    this.#confirmations = new BackgroundTasks(beside);
+    this.#standings = new BackgroundTasks(beside);
   }
 
   reset(): void {

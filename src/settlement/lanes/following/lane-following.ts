@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import type { HeldLane, LaneEndings, LaneLeases } from '../../ledger/lane-store.js';
 import { isPassing, ReopenLane } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -67,7 +67,7 @@ const COUNT = 'count';
 
 /** Follows the attempts of a lane from block to block until each has come to its end. */
 export class LaneFollowing {
-  readonly #searches: SideTasks<Finding>;
+  readonly #searches: BackgroundTasks<Finding>;
   #lookedAt: Hex | undefined;
   /** While a used nonce shows no transaction. */
   readonly #missingPace = new LookPace();
@@ -76,7 +76,7 @@ export class LaneFollowing {
   #doubtsUntil = 0;
 
   constructor(private readonly options: LaneFollowingOptions) {
-    this.#searches = new SideTasks({
+    this.#searches = new BackgroundTasks({
       most: SEARCHES_MOST,
       mostOfGroup: SEARCHES_MOST,
       limitMs: SEARCH_MS,

@@ -1,7 +1,7 @@
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { ParkReason } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
@@ -50,12 +50,12 @@ export type Answer =
  * chain: each is bounded in time, those of one asset in number, and each is tried a few times.
  */
 export class OutcomeQuestions {
-  readonly #tasks: SideTasks<OutcomeVerdict>;
+  readonly #tasks: BackgroundTasks<OutcomeVerdict>;
   readonly #asked = new Map<string, Question>();
   readonly #tries = new Tries();
 
   constructor(private readonly options: OutcomeQuestionsOptions) {
-    this.#tasks = new SideTasks({
+    this.#tasks = new BackgroundTasks({
       most: MOST,
       mostOfGroup: MOST_OF_ASSET,
       limitMs: LIMIT_MS,

@@ -1,6 +1,6 @@
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { LaneEndings, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
@@ -30,14 +30,14 @@ const LONGEST_PAUSE_MS = 600_000;
  * chain does it, with pauses that double, until it can be told.
  */
 export class ParkedFollower {
-  readonly #answers: SideTasks<OutcomeVerdict>;
+  readonly #answers: BackgroundTasks<OutcomeVerdict>;
   readonly #asked = new Map<
     string,
     { readonly parked: ParkedSettlement; readonly since: number }
   >();
 
   constructor(private readonly options: ParkedFollowerOptions) {
-    this.#answers = new SideTasks({
+    this.#answers = new BackgroundTasks({
       most: AT_ONCE,
       mostOfGroup: OF_ASSET,
       limitMs: QUESTION_MS,

@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { eachAnswer } from '../../../platform/chain/agreement.js';
+import { eachAnswer } from '../../../platform/chain/quorum.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { confirmedAccount } from '../../../platform/chain/payer-account.js';
 import { decodeUint } from '../../../protocol/evm/call-results.js';
@@ -17,7 +17,7 @@ export class ChainPreparationReader implements PreparationReader {
 
   async look(payer: Address, { proof, least, transaction }: Preparation): Promise<PreparationLook> {
     const isEnough = (found: CallOutcome): boolean => (decodeUint(found) ?? -1n) >= least;
-    const { value } = await this.chain.judge<PreparationLook>(
+    const { value } = await this.chain.verifyNearHead<PreparationLook>(
       async (view) => {
         // The nonce before the proof: a transaction that has used it has done its work by then.
         const usedNonces = await view.transactionCount(payer, 'latest');

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { SideTasks } from '../../../platform/concurrency/side-tasks.js';
+import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { deadlineOf, preparationOf } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
@@ -70,7 +70,7 @@ type InTurn = (step: () => Promise<void>) => Promise<void>;
  */
 export class Preparations {
   readonly #waiting = new Map<string, Waiting>();
-  readonly #looks: SideTasks<PreparationFacts>;
+  readonly #looks: BackgroundTasks<PreparationFacts>;
   readonly #funding: PayerFunding;
   #prepared: TakenSettlement[] = [];
   /** When each was kept first, by the steady clock. */
@@ -78,7 +78,7 @@ export class Preparations {
 
   constructor(private readonly options: PreparationsOptions) {
     this.#funding = new PayerFunding(options);
-    this.#looks = new SideTasks({
+    this.#looks = new BackgroundTasks({
       most: PLACES,
       mostOfGroup: LOOKS_OF_ASSET_MOST,
       limitMs: LOOK_MS,

@@ -12,7 +12,7 @@ import {
 import { aPayment } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
-import type { Join, NeededHead } from '../../../platform/chain/judgement.js';
+import type { Join, NeededHead } from '../../../platform/chain/near-head.js';
 import { CallNotSentError, CodeUnresponsiveError } from '../../../protocol/errors.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type {

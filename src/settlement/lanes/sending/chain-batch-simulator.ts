@@ -112,7 +112,7 @@ export class ChainBatchSimulator<T extends Sendable> {
   ): Promise<Looked<T>> {
     const isSlow = ({ payment }: T): boolean =>
       chosenContractOf(payment) !== undefined ||
-      view.isKeptApart(payment.asset, payment.authorization.from);
+      view.isIsolated(payment.asset, payment.authorization.from);
     const waiting = ready.filter((item) => isSlow(item) && !this.#startSlow(item, sender));
     const quick = ready.filter((item) => !isSlow(item));
     const { batches, singles } = groupForSending(quick, rules, (payment) =>
@@ -128,7 +128,7 @@ export class ChainBatchSimulator<T extends Sendable> {
   /** What is sent was good in the newest block that anybody knows of. */
   async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<Rechecked<T>> {
     const contradicted = new Set<string>();
-    const { value, newestBlock } = await this.chain.judgeByTwo(
+    const { value, newestBlock } = await this.chain.verifyByTwo(
       look,
       ({ groups, refusals }) =>
         groups.length > 0 ? 'newest' : refusals.length > 0 ? 'near' : 'any',

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
-import { Limited, type Line, TooBusyError } from '../../../platform/concurrency/limited.js';
+import { Semaphore, type Queue, TooBusyError } from '../../../platform/concurrency/semaphore.js';
 import { Secret } from '../../../platform/config/secret.js';
 import type { RotatingSecret } from '../../../platform/config/wallet-settings.js';
 import { WalletError, WalletStorageError } from '../../wallet-error.js';
@@ -62,7 +62,7 @@ const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
  */
 export class Keystore {
   readonly #unlocked = new Map<string, Promise<UnlockedKey | undefined>>();
-  readonly #derivations = new Limited(DERIVATIONS_AT_ONCE, DERIVATIONS_WAITING_MAX);
+  readonly #derivations = new Semaphore(DERIVATIONS_AT_ONCE, DERIVATIONS_WAITING_MAX);
 
   constructor(
     private readonly dir: string,
@@ -176,7 +176,7 @@ export class Keystore {
     throw unreadable(new Error('the key file of another subject'));
   }
 
-  async #encrypt(subject: string, privateKey: Hex, line: Line): Promise<KeyFile> {
+  async #encrypt(subject: string, privateKey: Hex, line: Queue): Promise<KeyFile> {
     const address = privateKeyToAddress(privateKey).toLowerCase();
     const [salt, iv] = [randomBytes(32), randomBytes(12)];
     const key = await this.#keyOf(this.secret.current, salt, line);
@@ -232,7 +232,7 @@ export class Keystore {
    * @param line - keys that are there come first: strangers who have new ones made keep no agent waiting.
    * @throws WalletError `unavailable` when too many keys are being derived.
    */
-  async #keyOf(secret: Secret<string>, salt: Buffer, line: Line): Promise<Buffer> {
+  async #keyOf(secret: Secret<string>, salt: Buffer, line: Queue): Promise<Buffer> {
     const work = () => derive(secret.reveal(), salt, 32, this.cost);
     try {
       return await this.#derivations.run(work, line);

@@ -7,7 +7,7 @@ import type {
   OperatorArchive,
   ReconciliationRun,
   SearchFilter,
-  ToldEvent,
+  ReportedEvent,
   WebhookFilter,
   WebhookState,
 } from '../../../../src/history/operators/operator-archive.js';
@@ -20,7 +20,7 @@ type Answer<K extends keyof OperatorArchive> = ReturnType<OperatorArchive[K]>;
 export class MemoryOperatorArchive implements OperatorArchive {
   readonly rows: SettlementRow[] = [];
   readonly states: WebhookState[] = [];
-  readonly events: ToldEvent[] = [];
+  readonly events: ReportedEvent[] = [];
   readonly kept: ReconciliationRun[] = [];
   readonly differences: KeptDifference[] = [];
   readonly audit: AuditRow[] = [];

@@ -5,7 +5,13 @@ import type {
   ModerationFilter,
   ModerationStore,
 } from '../../../../src/discovery/operators/moderation-store.js';
-import { aLesson, NOON, OTHER_PAYEE, PAYEE, RESOURCE } from '../../../builders/discovery/lesson.js';
+import {
+  aLesson,
+  NOON,
+  OTHER_PAYEE,
+  PAYEE,
+  RESOURCE,
+} from '../../../builders/discovery/catalogue-update.js';
 import type { Noted } from './memory-moderation.js';
 
 interface ModerationUnderTest {
@@ -29,8 +35,8 @@ export function moderationContract(name: string, make: () => Promise<ModerationU
       one = await make();
     });
 
-    const learn = (...lessons: Parameters<CatalogueWriter['learn']>[0]) =>
-      one.writer.learn(lessons);
+    const learn = (...lessons: Parameters<CatalogueWriter['update']>[0]) =>
+      one.writer.update(lessons);
     const entries = async (filter: Partial<ModerationFilter> = {}, after?: string, most = 9) => {
       const all = { text: undefined, payTo: undefined, host: undefined };
       const found = await one.store.entries({ ...all, ...filter }, after, most);

@@ -5,9 +5,9 @@ import type {
   CatalogueReader,
   CatalogueWriter,
 } from '../../../../src/discovery/catalogue.js';
-import type { CallReader, CallWriter } from '../../../../src/discovery/quality/call-book.js';
-import { Rater } from '../../../../src/discovery/quality/rater.js';
-import { aListing, aPaid, NOON } from '../../../builders/discovery/lesson.js';
+import type { CallReader, CallWriter } from '../../../../src/discovery/quality/call-store.js';
+import { QualityScorer } from '../../../../src/discovery/quality/quality-scorer.js';
+import { aListing, aPaid, NOON } from '../../../builders/discovery/catalogue-update.js';
 import { idOf } from '../../../builders/history/recorded-settlement.js';
 import { type MadeSettlement, SETTLE_MS } from './memory-calls.js';
 
@@ -59,7 +59,7 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
     async function sell(...calls: readonly MadeSettlement[]): Promise<void> {
       await one.settle(calls);
       const paid = calls.filter(({ state }) => state === 'finalized' || state === 'included');
-      await one.catalogue.learn(
+      await one.catalogue.update(
         paid.map(({ payTo, claimedAt: at }) => ({
           paid: aPaid({ payTo, at }),
           declared: { listing: aListing() },
@@ -72,7 +72,7 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
       );
     }
     const rate = () =>
-      new Rater(
+      new QualityScorer(
         one.calls,
         { now: () => now, steady: () => now, sleep: () => Promise.resolve() },
         {
@@ -212,7 +212,7 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
     it('knows a payer by payees that three others bought from', async () => {
       await sell(...market(), call(who('1'), KNOWN[0] ?? RING), call(who('1'), who('f1')));
       await sell(call(who('1'), HONEST), call(who('2'), who('f1')));
-      const found = await one.calls.witnesses(
+      const found = await one.calls.otherPayees(
         [who('1'), who('2')],
         [HONEST],
         [who('1')],
@@ -220,14 +220,14 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
       );
       expect([...found]).toEqual([[who('1'), [KNOWN[0]]]]);
       const inside = ['1', 'd01'].map(who);
-      expect((await one.calls.witnesses([who('1')], [HONEST], inside, new Date(0))).size).toBe(0);
+      expect((await one.calls.otherPayees([who('1')], [HONEST], inside, new Date(0))).size).toBe(0);
     });
 
     it('knows a payee by its earlier buyers, however much one bought since', async () => {
       const much = Array.from({ length: 30 }, () => call(who('1'), KNOWN[0] ?? RING));
       await sell(...['d1', 'd2', 'd3'].map((buyer) => call(who(buyer), KNOWN[0] ?? RING, 2)));
       await sell(...much);
-      const found = await one.calls.witnesses([who('1')], [HONEST], [who('1')], new Date(0));
+      const found = await one.calls.otherPayees([who('1')], [HONEST], [who('1')], new Date(0));
       expect([...found]).toEqual([[who('1'), [KNOWN[0]]]]);
     });
 

@@ -6,13 +6,13 @@ import {
   type CallWriter,
   type DeclaredCall,
   type DueEntry,
-  OUTSIDERS,
+  OTHER_PAYERS_MIN,
   PAUSE_MS,
   type Rating,
-  WITNESSES_MAX,
+  OTHER_PAYEES_MAX,
   YOUNG_MS,
-} from '../../../../src/discovery/quality/call-book.js';
-import type { Witnesses } from '../../../../src/discovery/quality/quality.js';
+} from '../../../../src/discovery/quality/call-store.js';
+import type { OtherPayees } from '../../../../src/discovery/quality/quality.js';
 import type { MemoryCatalogue } from '../memory-catalogue.js';
 
 /** A settlement as the history has it. */
@@ -89,24 +89,24 @@ export class MemoryCalls implements CallWriter, CallReader {
     return Promise.resolve([...new Set(paid.map(({ payTo }) => payTo))]);
   }
 
-  witnesses(
+  otherPayees(
     payers: readonly Address[],
     circle: readonly Address[],
     all: readonly Address[],
     since: Date,
-  ): Promise<Witnesses> {
+  ): Promise<OtherPayees> {
     const bought = this.#linked(since).filter(isPaid);
     const inside = new Set([...circle, ...all]);
     const isKnown = (payee: Address): boolean => {
       const buyers = bought.filter(({ payTo }) => payTo === payee).map(({ payer }) => payer);
       const outside = buyers.filter((payer) => !inside.has(payer) && payer !== payee);
-      return new Set(outside).size >= OUTSIDERS;
+      return new Set(outside).size >= OTHER_PAYERS_MIN;
     };
     const found = payers.map((payer) => {
       const payees = bought
         .filter((one) => one.payer === payer && one.payTo !== payer && !circle.includes(one.payTo))
         .map(({ payTo }) => payTo);
-      const newest = [...new Set(payees)].slice(0, WITNESSES_MAX).filter(isKnown);
+      const newest = [...new Set(payees)].slice(0, OTHER_PAYEES_MAX).filter(isKnown);
       return [payer, newest] as const;
     });
     return Promise.resolve(new Map(found.filter(([, payees]) => payees.length > 0)));

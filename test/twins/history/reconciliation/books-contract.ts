@@ -3,8 +3,8 @@ import type { Address, Hex } from 'viem';
 import type {
   ClaimPlace,
   Reconciliation,
-  SettlementBooks,
-} from '../../../../src/history/reconciliation/settlement-books.js';
+  SettlementHistory,
+} from '../../../../src/history/reconciliation/settlement-history.js';
 import { idOf } from '../../../builders/history/recorded-settlement.js';
 
 /** A settlement of the books. */
@@ -16,7 +16,7 @@ interface Entry {
 }
 
 interface BooksWorld {
-  readonly books: SettlementBooks;
+  readonly books: SettlementHistory;
   /** Writes settlements to the books. */
   book(entries: readonly Entry[]): Promise<void>;
   close(): Promise<void>;

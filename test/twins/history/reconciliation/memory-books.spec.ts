@@ -1,4 +1,4 @@
-import { aBooked } from '../../../builders/history/reconciliation/books.js';
+import { aBooked } from '../../../builders/history/reconciliation/records.js';
 import { idOf } from '../../../builders/history/recorded-settlement.js';
 import { describeBooks } from './books-contract.js';
 import { MemoryBooks } from './memory-books.js';

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { BookedSettlement } from '../../../../src/history/reconciliation/books.js';
+import type { RecordedSettlement } from '../../../../src/history/reconciliation/records.js';
 import { hashesOf } from '../../../../src/history/reconciliation/grouping.js';
 import type { BlockSpan } from '../../../../src/history/reconciliation/search-logs.js';
 import type {
@@ -7,12 +7,12 @@ import type {
   ClaimPage,
   ClaimPlace,
   Reconciliation,
-  SettlementBooks,
+  SettlementHistory,
   TimeSpan,
-} from '../../../../src/history/reconciliation/settlement-books.js';
+} from '../../../../src/history/reconciliation/settlement-history.js';
 
 /** A settlement, and what most tests need not say of it. */
-type MemoryRow = BookedSettlement & {
+type MemoryRow = RecordedSettlement & {
   /** Of every chain where it is not given. */
   readonly chainId?: number;
   /** In every time that is asked for where it is not given. */
@@ -22,8 +22,8 @@ type MemoryRow = BookedSettlement & {
 const CLAIM_PAGE = 500;
 const HOUR_MS = 3_600_000;
 
-/** {@link SettlementBooks} in memory. */
-export class MemoryBooks implements SettlementBooks {
+/** {@link SettlementHistory} in memory. */
+export class MemoryBooks implements SettlementHistory {
   rows: MemoryRow[] = [];
   readonly saved: Reconciliation[] = [];
   readonly earlier: Address[] = [];
@@ -64,7 +64,7 @@ export class MemoryBooks implements SettlementBooks {
     });
   }
 
-  ofTransactions(chainId: number, hashes: readonly Hex[]): Promise<readonly BookedSettlement[]> {
+  ofTransactions(chainId: number, hashes: readonly Hex[]): Promise<readonly RecordedSettlement[]> {
     this.onRead();
     const found = this.#of(chainId).filter((row) =>
       hashesOf(row).some((hash) => hashes.includes(hash)),

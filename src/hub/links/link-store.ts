@@ -1,0 +1,142 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { HUB_REDIS } from '../../platform/redis/redis.module.js';
+import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
+import { metaKey, spentLinksKey, voidedLinksKey } from '../index/keys.js';
+import { LINK_LIFETIME_MAX_SECONDS, type ShareLink } from './share-link.js';
+import { CLOCK_SKEW_SECONDS, familiesOf } from './signed-link.js';
+
+/** Links of one owner that were used up or taken back and are not over yet. */
+const SPENT_MAX = 1000;
+
+/** Kept a little longer than any link: the clocks of two processes may differ. */
+const SLACK_SECONDS = 60;
+
+/**
+ * - `open`: it may be used, or was spent just now by this call.
+ * - `spent`: it was used up or taken back before.
+ * - `void`: its owner took back all of its time or of its family, or what was spent before it was issued is not known any more.
+ * - `full`: it is open, and cannot be spent: {@link SPENT_MAX} others of its owner are.
+ */
+export type LinkState = 'open' | 'spent' | 'void' | 'full';
+
+const LINK_STATES: ReadonlySet<unknown> = new Set<LinkState>(['open', 'spent', 'void', 'full']);
+
+/**
+ * Whether a link may be used, and notes that it was.
+ *
+ * | KEYS | |
+ * |---|---|
+ * | 1 | of the index: `since` is when it was made anew |
+ * | 2 | until when of issue its owner took back all links |
+ * | 3 | links of its owner that were spent, by when they are over |
+ *
+ * | ARGV | |
+ * |---|---|
+ * | 1 | nonce |
+ * | 2 | issued at, Unix seconds |
+ * | 3 | over at, Unix seconds |
+ * | 4 | now, Unix seconds |
+ * | 5 | 1 to spend it |
+ * | 6 | how many may be spent at a time |
+ * | 7 | seconds to remember it beyond its end |
+ * | 8, 9 | families of the nonce |
+ *
+ * Returns a {@link LinkState}.
+ */
+const USE_LINK = script(
+  'hub link',
+  String.raw`
+local nonce, issued, over, now = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local since = tonumber(redis.call('HGET', KEYS[1], 'since') or '0')
+local voided = tonumber(redis.call('GET', KEYS[2]) or '-1')
+if issued < since or issued <= voided then return 'void' end
+if redis.call('ZSCORE', KEYS[3], nonce) then return 'spent' end
+for family = 8, 9 do
+  if redis.call('ZSCORE', KEYS[3], ARGV[family]) then return 'void' end
+end
+if ARGV[5] ~= '1' then return 'open' end
+local slack = tonumber(ARGV[7])
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - slack)
+if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[6]) then return 'full' end
+redis.call('ZADD', KEYS[3], over, nonce)
+local last = tonumber(redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2])
+redis.call('EXPIREAT', KEYS[3], last + slack)
+return 'open'
+`,
+);
+
+/** What is noted of a link, or of a family of them. */
+interface Noted {
+  readonly owner: string;
+  readonly nonce: string;
+  readonly issuedAt: number;
+  readonly until: number;
+}
+
+/** Remembers which share links were used up or taken back, until each is over. */
+@Injectable()
+export class LinkStore {
+  constructor(@Inject(HUB_REDIS) private readonly redis: Redis) {}
+
+  /** @throws RedisUnavailableError */
+  state(link: ShareLink, now: number): Promise<LinkState> {
+    return this.#run(link, now, false);
+  }
+
+  /**
+   * Uses a link up; of any number of callers one hears `open`.
+   *
+   * @throws RedisUnavailableError: it may be spent.
+   */
+  spend(link: ShareLink, now: number): Promise<LinkState> {
+    return this.#run(link, now, true);
+  }
+
+  /**
+   * Takes back every link of an owner that there is: until the newest time of issue that one may bear now, for the clock
+   * of who signed it may be ahead.
+   *
+   * @returns that time, Unix seconds.
+   * @throws RedisUnavailableError
+   */
+  async voidAll(owner: string, now: number): Promise<number> {
+    const seconds = CLOCK_SKEW_SECONDS + LINK_LIFETIME_MAX_SECONDS + SLACK_SECONDS;
+    const until = now + CLOCK_SKEW_SECONDS;
+    await redisCall('hub links', this.redis.set(voidedLinksKey(owner), until, 'EX', seconds));
+    return until;
+  }
+
+  /**
+   * Takes back every link of a family, also those that are made later. It counts among links that were spent.
+   *
+   * @throws RedisUnavailableError
+   */
+  voidFamily(owner: string, family: string, now: number): Promise<LinkState> {
+    // Later than any time until which all were taken back.
+    const issuedAt = now + CLOCK_SKEW_SECONDS + 1;
+    const until = issuedAt + LINK_LIFETIME_MAX_SECONDS;
+    return this.#run({ owner, nonce: family, issuedAt, until }, now, true);
+  }
+
+  async #run(link: Noted, now: number, isSpent: boolean): Promise<LinkState> {
+    const { owner, nonce, issuedAt, until } = link;
+    const state = await runKeyedScript(
+      this.redis,
+      USE_LINK,
+      [metaKey(), voidedLinksKey(owner), spentLinksKey(owner)],
+      [
+        nonce,
+        issuedAt,
+        until,
+        now,
+        isSpent ? 1 : 0,
+        SPENT_MAX,
+        SLACK_SECONDS,
+        ...familiesOf({ nonce }),
+      ],
+    );
+    if (!LINK_STATES.has(state)) throw new Error('the script of links answered something else');
+    return state as LinkState;
+  }
+}

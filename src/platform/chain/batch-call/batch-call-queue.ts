@@ -1,0 +1,99 @@
+import { TickCoalescer } from '../../concurrency/tick-coalescer.js';
+
+/** While so many are under way, further questions gather. */
+const FLIGHTS_MAX = 4;
+/** For so long a node that did not answer is asked for one thing at a time; each time it does not again, for twice as long. */
+const REST_MS = 1000;
+const REST_MAX_MS = 60_000;
+
+/**
+ * - A boolean is the answer.
+ * - `alone`: it has to be asked for by itself.
+ * - `silent`: the node does not answer.
+ */
+export type BatchCallResult = boolean | 'alone' | 'silent';
+
+/** What came of a round: a word for each question; `unanswered` where the node may not take such rounds at all. */
+export type RoundOutcome = readonly boolean[] | 'unanswered' | 'silent';
+
+export interface Waiting<T> {
+  readonly subject: T;
+  readonly timeoutMs: number;
+  readonly resolve: (word: BatchCallResult) => void;
+}
+
+interface BatchCallQueueOptions<T> {
+  /** How many of the first may share a round; 1 at least, where there are any. */
+  readonly countOf: (waiting: readonly Waiting<T>[]) => number;
+  readonly ask: (round: readonly Waiting<T>[]) => Promise<RoundOutcome>;
+}
+
+/**
+ * Questions of one kind that one node is asked together. What comes in one turn of the event loop, or while others are
+ * under way, shares a round; a lone question is sent back.
+ */
+export class BatchCallQueue<T> {
+  readonly #waiting: Waiting<T>[] = [];
+  readonly #turnEnd = new TickCoalescer(() => {
+    this.#flush();
+  });
+  #flights = 0;
+  /** By `performance.now`. */
+  #restsUntil = 0;
+  #failures = 0;
+
+  constructor(private readonly options: BatchCallQueueOptions<T>) {}
+
+  add(subject: T, timeoutMs: number): Promise<BatchCallResult> {
+    if (this.#asksAlone) return ALONE;
+    return new Promise((resolve) => {
+      this.#waiting.push({ subject, timeoutMs, resolve });
+      this.#turnEnd.schedule();
+    });
+  }
+
+  /** A node that failed is tried by one round, which nobody waits behind. */
+  get #asksAlone(): boolean {
+    return performance.now() < this.#restsUntil || (this.#failures > 0 && this.#flights > 0);
+  }
+
+  #flush(): void {
+    while (this.#waiting.length > 0 && this.#flights < FLIGHTS_MAX) {
+      if (this.#asksAlone) {
+        settle(this.#waiting.splice(0), 'alone');
+        return;
+      }
+      const round = this.#waiting.splice(0, Math.max(1, this.options.countOf(this.#waiting)));
+      if (round.length === 1) {
+        settle(round, 'alone');
+        continue;
+      }
+      this.#flights += 1;
+      void this.#fly(round);
+    }
+  }
+
+  async #fly(round: readonly Waiting<T>[]): Promise<void> {
+    const outcome = await this.options.ask(round).catch(() => 'unanswered' as const);
+    this.#flights -= 1;
+    if (outcome === 'unanswered') {
+      this.#restsUntil = performance.now() + Math.min(REST_MS * 2 ** this.#failures, REST_MAX_MS);
+      this.#failures += 1;
+      settle(round, 'alone');
+    } else if (outcome === 'silent') {
+      settle(round, 'silent');
+    } else {
+      this.#failures = 0;
+      round.forEach(({ resolve }, index) => {
+        resolve(outcome[index] ?? 'alone');
+      });
+    }
+    this.#flush();
+  }
+}
+
+const ALONE: Promise<BatchCallResult> = Promise.resolve('alone');
+
+function settle(waiting: readonly Waiting<unknown>[], word: BatchCallResult): void {
+  for (const { resolve } of waiting) resolve(word);
+}

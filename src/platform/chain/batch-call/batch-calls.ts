@@ -1,0 +1,153 @@
+import type { Address } from 'viem';
+import type { Sender } from '../../../protocol/evm/chain-reader.js';
+import { quantity } from '../block.js';
+import type { RpcCaller } from '../rpc/rpc-caller.js';
+import { isRateLimit } from '../rpc/rpc-classes.js';
+import { BLAMELESS, type RpcOutcome } from '../rpc/rpc-outcome.js';
+import { balanceOverride, senderFields } from '../sender-fields.js';
+import {
+  bytesOfCall,
+  decodeBatchCall,
+  encodeBatchCall,
+  gasOfCall,
+  type BatchCall,
+  batchGasOf,
+  PROGRAM_MAX_BYTES,
+  type TriedCall,
+} from './batch-call.js';
+import {
+  BatchCallQueue,
+  type BatchCallResult,
+  type RoundOutcome,
+  type Waiting,
+} from './batch-call-queue.js';
+
+/** Beyond this many there is nothing more to save. */
+const CALLS_MAX = 50;
+const ACCOUNTS_MAX = 100;
+/** Below what a transaction may have at most (EIP-7825), which some nodes hold calls to as well. */
+const GAS_MAX = 16_000_000n;
+/** What takes up more than this part of the whole is asked alone. */
+const SHARE = 8;
+/** The rest of the program takes little. */
+const CALLS_MAX_BYTES = PROGRAM_MAX_BYTES - 8192;
+
+interface SentCall {
+  readonly call: TriedCall;
+  readonly sender: Sender | undefined;
+}
+
+/**
+ * Asks one node many questions in one call: whether calls return, and whether accounts have code. Each kind has rounds of
+ * its own, so that nobody's look at an account waits for the code of strangers.
+ *
+ * A yes is what the call alone would have had. A no is not believed: it is for the caller to ask alone.
+ */
+export class BatchCalls {
+  readonly #calls: BatchCallQueue<SentCall>;
+  readonly #accounts: BatchCallQueue<Address>;
+
+  constructor(private readonly endpoint: RpcCaller) {
+    this.#calls = new BatchCallQueue({
+      countOf: callsInOne,
+      ask: (round) => this.#try(round),
+    });
+    this.#accounts = new BatchCallQueue({
+      countOf: () => ACCOUNTS_MAX,
+      ask: (round) => this.#look(round),
+    });
+  }
+
+  /**
+   * Whether a call returns.
+   *
+   * @param sender - whose transaction it is; where questions differ in that, the one who pays the highest price. The
+   *   call itself comes from an account that nobody knows.
+   */
+  returns(
+    call: TriedCall,
+    sender: Sender | undefined,
+    timeoutMs: number,
+  ): Promise<BatchCallResult> {
+    return mayJoin(call)
+      ? this.#calls.add({ call, sender }, timeoutMs)
+      : Promise.resolve('alone' as const);
+  }
+
+  /** Whether an account has code in the newest block. */
+  hasCode(account: Address, timeoutMs: number): Promise<BatchCallResult> {
+    return this.#accounts.add(account, timeoutMs);
+  }
+
+  async #try(round: readonly Waiting<SentCall>[]): Promise<RoundOutcome> {
+    const asked = { calls: round.map(({ subject }) => subject.call), accounts: [] };
+    const senders = round.map(({ subject }) => subject.sender);
+    const outcome = await this.#request(asked, timeoutOf(round), dearest(senders));
+    return readRound(outcome, (value) => decodeBatchCall(value, asked)?.returned);
+  }
+
+  async #look(round: readonly Waiting<Address>[]): Promise<RoundOutcome> {
+    const asked = { calls: [], accounts: round.map(({ subject }) => subject) };
+    const outcome = await this.#request(asked, timeoutOf(round));
+    return readRound(outcome, (value) => decodeBatchCall(value, asked)?.hasCode);
+  }
+
+  #request(asked: BatchCall, timeoutMs: number, sender?: Sender): Promise<RpcOutcome> {
+    const gas = batchGasOf(asked);
+    const data = encodeBatchCall(asked);
+    const transaction = { ...senderFields(sender), data, gas: quantity(gas) };
+    const override = sender && balanceOverride(sender, gas);
+    const params =
+      override === undefined ? [transaction, 'latest'] : [transaction, 'latest', override];
+    return this.endpoint.request('eth_call', params, timeoutMs);
+  }
+}
+
+/** What a node does not do, or does not do in time, it may do for each question alone. */
+function readRound(
+  outcome: RpcOutcome,
+  read: (value: unknown) => readonly boolean[] | undefined,
+): RoundOutcome {
+  switch (outcome.kind) {
+    case 'result':
+      return read(outcome.value) ?? 'unanswered';
+    case 'error':
+      // Asked one by one it would be asked far more.
+      return isRateLimit(outcome.error) ? 'silent' : 'unanswered';
+    case 'silent':
+      return BLAMELESS.has(outcome.cause) ? 'silent' : 'unanswered';
+  }
+}
+
+function callsInOne(waiting: readonly Waiting<SentCall>[]): number {
+  let gas = 0n;
+  let bytes = 0;
+  let count = 0;
+  for (const { subject } of waiting) {
+    gas += gasOfCall(subject.call);
+    bytes += bytesOfCall(subject.call);
+    if (count === CALLS_MAX || gas > GAS_MAX || bytes > CALLS_MAX_BYTES) break;
+    count += 1;
+  }
+  return count;
+}
+
+/** One price for all: one below that of the block would have the node refuse them all. */
+function dearest(senders: readonly (Sender | undefined)[]): Sender | undefined {
+  return senders.reduce((most, one) =>
+    (one?.gasPriceWei ?? -1n) > (most?.gasPriceWei ?? -1n) ? one : most,
+  );
+}
+
+function timeoutOf(round: readonly Waiting<unknown>[]): number {
+  return Math.max(...round.map(({ timeoutMs }) => timeoutMs));
+}
+
+function mayJoin(call: TriedCall): boolean {
+  return (
+    call.data.length % 2 === 0 &&
+    call.gas > 0n &&
+    gasOfCall(call) * BigInt(SHARE) <= GAS_MAX &&
+    bytesOfCall(call) * SHARE <= CALLS_MAX_BYTES
+  );
+}

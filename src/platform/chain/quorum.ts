@@ -1,0 +1,168 @@
+import {
+  CannotAnswerError,
+  ChainUnavailableError,
+  EndpointsDisagreeError,
+} from '../../protocol/errors.js';
+import type { ChainView } from './chain-view.js';
+import { type EndpointHealth, isPresent } from './endpoint-health.js';
+import { attempt } from './hedge.js';
+import type { Ability } from './refusals.js';
+
+/** What one endpoint said of a fact. */
+export interface Claim<T> {
+  readonly value: T;
+  /** Equal for what is the same fact: block hash, status, evidence. */
+  readonly key: string;
+  /**
+   * What it is said of, where endpoints may speak of different things for a moment and none of them is
+   * wrong: the block hash. Claims of different subjects wait; claims of one subject that differ are a
+   * disagreement.
+   */
+  readonly subject?: string;
+}
+
+export interface Question<T> {
+  /** For alerts and metrics: a few fixed words, nothing from outside. */
+  readonly what: string;
+  /** What an endpoint has to be able to answer for it. */
+  readonly ability?: Ability;
+  /** Throws {@link ChainUnavailableError} where the endpoint cannot say it now. */
+  readonly read: (view: ChainView) => Promise<Claim<T>>;
+  /** What one endpoint has said already. */
+  readonly known?: { readonly view: ChainView; readonly claim: Claim<T> };
+}
+
+export interface QuorumContext {
+  readonly chainId: number;
+  /** In the order to ask them. */
+  readonly views: readonly ChainView[];
+  readonly onDisagreement: (what: string) => void;
+  /** An endpoint that should have answered did not: it may be stuck, and wants to be measured. */
+  readonly onMissingEndpoint: () => void;
+}
+
+/** Long enough for a node that is well; one that takes longer counts as silent here. */
+const ENDPOINT_TIMEOUT_MS = 1000;
+
+interface EndpointClaim<T> {
+  readonly view: ChainView;
+  readonly claim: Claim<T>;
+}
+
+/**
+ * Asks two endpoints, and believes what both of them say. A third one decides where the first two
+ * differ. Where the others are absent (they have not answered for a while, are stuck, or have proved that they cannot
+ * answer this) one is believed alone: it is better to work on than to stand because a node is gone.
+ *
+ * @throws ChainUnavailableError when nobody answers, or a second one does not just now: ask again soon.
+ * @throws EndpointsDisagreeError when no two say the same.
+ */
+export async function quorumRead<T>(context: QuorumContext, question: Question<T>): Promise<T> {
+  const asked = ableAmong(presentAmong(context.views), question);
+  const said: EndpointClaim<T>[] = question.known === undefined ? [] : [question.known];
+  const waiting = asked.filter(({ health }) => health !== question.known?.view.health);
+  /** What one has proved that it cannot answer it does not witness. */
+  const unable = new Set<EndpointHealth>();
+  let isAnyMissing = false;
+  while (waiting.length > 0 && !isSettled(said)) {
+    const answers = await Promise.all(
+      waiting.splice(0, Math.max(1, 2 - said.length)).map((view) => ask(view, question)),
+    );
+    said.push(...answers.flatMap((one) => one.said ?? []));
+    for (const { view, isUnable } of answers) if (isUnable) unable.add(view.health);
+    isAnyMissing ||= answers.some((one) => one.said === undefined && !one.isUnable);
+  }
+  const agreed = agreedAmong(said);
+  if (said.length > 1) {
+    if (differ(said)) context.onDisagreement(question.what);
+    if (agreed !== undefined) return agreed.value;
+    throw differ(said)
+      ? new EndpointsDisagreeError(context.chainId, question.what)
+      : new ChainUnavailableError(context.chainId, question.what);
+  }
+  const [only] = said;
+  if (isAnyMissing) context.onMissingEndpoint();
+  // One that was there a moment ago has a second chance; if it stays away it is absent then.
+  const mayComeBack = isAnyMissing && isAnySilentPresent(asked, said, unable);
+  if (only === undefined || mayComeBack) {
+    throw new ChainUnavailableError(context.chainId, question.what);
+  }
+  return only.claim.value;
+}
+
+/** What each endpoint that is there says; those that do not answer now are left out. */
+export async function eachAnswer<T>(
+  views: readonly ChainView[],
+  read: (view: ChainView) => Promise<T>,
+): Promise<readonly T[]> {
+  const answers = await Promise.all(
+    presentAmong(views).map((view) => attempt(() => read(view.within(ENDPOINT_TIMEOUT_MS)))),
+  );
+  return answers.flatMap((done) => (done === undefined ? [] : [done.value]));
+}
+
+/** Where none is there, all are asked. */
+function presentAmong(views: readonly ChainView[]): readonly ChainView[] {
+  const present = views.filter(({ health }) => isPresent(health));
+  return present.length === 0 ? views : present;
+}
+
+/** Those that have proved that they cannot answer it are asked on, and nobody waits for them. Where none can, all are asked. */
+function ableAmong<T>(present: readonly ChainView[], question: Question<T>): readonly ChainView[] {
+  const { ability } = question;
+  if (ability === undefined) return present;
+  const able = present.filter(({ health }) => !health.refusals.has(ability));
+  if (able.length === 0) return present;
+  const asked = new Set(able);
+  for (const view of present) {
+    if (!asked.has(view)) ask(view, question).catch(() => undefined);
+  }
+  return able;
+}
+
+interface Answer<T> {
+  readonly view: ChainView;
+  readonly said: EndpointClaim<T> | undefined;
+  readonly isUnable: boolean;
+}
+
+async function ask<T>(view: ChainView, { read, ability }: Question<T>): Promise<Answer<T>> {
+  try {
+    const claim = await read(view.within(ENDPOINT_TIMEOUT_MS));
+    return { view, said: { view, claim }, isUnable: false };
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    // What it was asked beside this question proves nothing of this one.
+    const isOfThis = ability === undefined || view.health.refusals.has(ability);
+    return { view, said: undefined, isUnable: isOfThis && error instanceof CannotAnswerError };
+  }
+}
+
+function isSettled<T>(said: readonly EndpointClaim<T>[]): boolean {
+  return agreedAmong(said) !== undefined;
+}
+
+/** What two of them say alike. */
+function agreedAmong<T>(said: readonly EndpointClaim<T>[]): Claim<T> | undefined {
+  return said.find(({ claim: { key } }, index) =>
+    said.some((other, place) => place > index && other.claim.key === key),
+  )?.claim;
+}
+
+/** Whether two of them say different things of the same subject. */
+function differ<T>(said: readonly EndpointClaim<T>[]): boolean {
+  return said.some(({ claim }) =>
+    said.some(({ claim: other }) => other.subject === claim.subject && other.key !== claim.key),
+  );
+}
+
+function isAnySilentPresent<T>(
+  asked: readonly ChainView[],
+  said: readonly EndpointClaim<T>[],
+  unable: ReadonlySet<EndpointHealth>,
+): boolean {
+  return asked.some(
+    ({ health }) =>
+      isPresent(health) && !unable.has(health) && said.every(({ view }) => view.health !== health),
+  );
+}

@@ -1,4 +1,0 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-
-/** What is done with every request on its way, on Express as on Node's own server. */
-export type Step = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
