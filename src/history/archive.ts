@@ -31,8 +31,8 @@ export interface Stored {
 }
 
 /**
- * Settlements as the ledger last knew them, for as long as the operator wants. What is stored is stored as
- * a whole or not at all, and may be stored again any number of times.
+ * Settlements as the ledger last knew them, for as long as the operator wants. Each write happens
+ * as a whole or not at all, and may be repeated any number of times.
  *
  * @throws ArchiveError from every method.
  */

@@ -24,7 +24,7 @@ describe('what was archived last', () => {
     expect(archived.news(AT, [tomorrow])).toEqual([tomorrow]);
   });
 
-  it('is told apart by chain and epoch, and forgotten when it has to be', () => {
+  it('is separate for each chain and epoch, and forgotten on demand', () => {
     const archived = new ArchivedVersions();
     archived.keep(AT, [change('a', 9)]);
     const again = [change('a', 1)];

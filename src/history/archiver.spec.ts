@@ -121,7 +121,7 @@ describe('the archiver', () => {
     expect(failures).toEqual([]);
   });
 
-  it('archives on when what may leave cannot be told', async () => {
+  it('archives on when it is not known which records may leave', async () => {
     const one = archiver();
     evict = () => Promise.reject(new ArchiveError('database_unreachable', '57P01'));
     change('a');

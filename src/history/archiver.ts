@@ -22,7 +22,7 @@ interface ArchiverOptions {
 
 /** After a crash the next one takes over this soon. */
 const LEASE_MS = 5000;
-/** The ledger is read in one step, and nobody else is served meanwhile. */
+/** The ledger is read in one step, which blocks all other commands meanwhile. */
 const ENTRIES_MOST = 200;
 const IDLE_MS = 250;
 const RETRY_MS = 1000;
@@ -139,7 +139,7 @@ export class Archiver {
   }
 
   #fail(error: unknown): void {
-    // That the ledger is away is told by others.
+    // Other parts log an outage of the ledger.
     if (error instanceof RedisUnavailableError) return;
     const trouble = error instanceof ArchiveError ? error.condition : undefined;
     if (trouble !== undefined) {

@@ -65,7 +65,7 @@ describe('the archiver of the audit', () => {
     expect([table.size, reads]).toEqual([3, 2]);
   });
 
-  it('copies nothing twice, whoever does it', async () => {
+  it('copies nothing twice, in any process', async () => {
     await Promise.all([archiver().round(), archiver().round()]);
     expect(table.size).toBe(2);
   });

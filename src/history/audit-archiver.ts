@@ -52,7 +52,7 @@ export class AuditArchiver implements OnModuleInit {
       for (const chainId of this.config.ledgerChainIds) await this.#copy(chainId);
       this.#isFailing = false;
     } catch (error) {
-      // One line for an outage; that the ledger is away is told by others.
+      // One line for each outage; other parts log an outage of the ledger.
       if (!this.#isFailing && !(error instanceof RedisUnavailableError)) {
         this.logger.error(
           { err: error },

@@ -68,7 +68,7 @@ export class BoundedArchive implements SettlementArchive {
       const found = await withTimeout(boundMs, reading);
       return found.inTime ? { kind: 'found', settlements: found.value } : AWAY;
     } catch {
-      // Whatever is wrong with the database or a row of it: nothing is known, and nobody fails.
+      // With any fault of the database or of a row nothing is known, and no caller fails.
       return AWAY;
     }
   }

@@ -17,9 +17,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What is wrong with the database, in a line that names the setting, the host and the database, and no password.
+ * The problem of the database in one line, with the setting, the host and the database, without the
+ * password.
  *
- * @returns `undefined` for what is not known from its code.
+ * @returns `undefined` for an unknown error code.
  */
 export function databaseProblem(
   url: Secret<string> | undefined,

@@ -111,7 +111,7 @@ describe('what leaves the ledger', () => {
     expect(told.reduce((sum, { left }) => sum + left, 0)).toBe(2);
   });
 
-  it('is told of from the first look on, also while it is nothing', async () => {
+  it('is reported from the first look on, also while it is zero', async () => {
     await evictor.round(AT);
     expect(told).toEqual([{ left: 0, unarchived: 0 }]);
   });

@@ -19,7 +19,7 @@ interface EvictorOptions {
   readonly hotMs: number;
 }
 
-/** They are read, and removed, in one step each, and nobody else is served meanwhile. */
+/** They are read, and removed, in one step each, which blocks all other commands meanwhile. */
 const TOGETHER = 100;
 
 /**

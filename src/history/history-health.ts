@@ -18,7 +18,7 @@ interface HistoryHealthOptions {
   readonly clock: Clock;
 }
 
-/** What waits to be archived, by the name of its network. */
+/** The backlog of a network. */
 type NetworkBacklog = Backlog & { readonly network: string };
 
 export interface HistoryState {
@@ -28,7 +28,7 @@ export interface HistoryState {
 }
 
 const KEPT_MS = 1000;
-/** Nobody waits for the archive; this long is more than a restart takes. */
+/** Settling never waits for the archive; a restart takes less than this. */
 const LAGGING_MS = 60_000;
 
 /** How far the archive is behind. Settling never waits for it, but what waits fills Redis. */

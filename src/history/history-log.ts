@@ -38,7 +38,7 @@ export function historyLog(logger: PinoLogger, url: Secret<string> | undefined):
     },
     // Each has a line of its own.
     resolvedLost: () => undefined,
-    // Counted; an outage is told by the archiver.
+    // Counted; the archiver logs an outage.
     lookedUp: () => undefined,
   };
 }

@@ -2,13 +2,13 @@ import type { ArchiveQuery } from '../settlement/ledger/settlement-archive.js';
 import type { ArchiveCondition, Stored } from './archive.js';
 import type { LostOutcome } from './lost/lost-settlements.js';
 
-/** What came of one round of archiving. */
+/** The result of one round of archiving. */
 export interface Archived extends Stored {
   /** Settlements that had ended their life before they were read. */
   readonly gone: number;
 }
 
-/** What came of one round of leaving. */
+/** The result of one round of eviction. */
 export interface Left {
   readonly left: number;
   /** Their time has come, and the archive does not have them as they are. */

@@ -54,7 +54,7 @@ describe('the tables of the history', () => {
     expect(archiving.report()).toEqual({ isUp: false, facts });
   });
 
-  it('of a database that is away are looked for again, and keep nobody from settling', async () => {
+  it('of an unreachable database are looked for again, and do not stop settling', async () => {
     answer = new ArchiveError('database_unreachable', 'ECONNREFUSED');
     const tables = made(false);
     tables.whenThere(() => begun.push('begun'));

@@ -2,7 +2,10 @@ import { Rounds } from '../platform/concurrency/rounds.js';
 import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
 import { started } from '../protocol/started.js';
 
-/** `missing`: there are none at all, as before the first start. `outdated`: migrations of this version are missing. */
+/**
+ * `missing`: no tables, as before the first start. `outdated`: migrations of this version are
+ * missing.
+ */
 export type TablesState = 'there' | 'outdated' | 'missing';
 
 export interface TablesObserver {
@@ -26,8 +29,8 @@ export interface HistoryTablesOptions {
 const LOOK_MS = 250;
 
 /**
- * Waits until the tables of the history are there. What works on them is begun then: whoever migrates the database
- * may come later. After that it looks no more; what happens to the database later is told by those that use it.
+ * Waits until the tables of the history are there. Their users start then, so the migration may run
+ * later. After that it stops looking; users of the tables report later problems.
  */
 export class HistoryTables extends FeatureHealth {
   readonly name = 'history_tables';

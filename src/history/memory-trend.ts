@@ -22,7 +22,7 @@ export class MemoryTrend {
     this.#first ??= this.#last;
   }
 
-  /** @returns `undefined` where it does not grow, or where that cannot be told yet. */
+  /** @returns `undefined` where it does not grow, or where that is not known yet. */
   hoursLeft(maxBytes: number): number | undefined {
     const [first, last] = [this.#first, this.#last];
     if (first === undefined || last === undefined || maxBytes === 0) return undefined;

@@ -17,7 +17,7 @@ export function partitionOf(month: Month): string {
   return `settlements_${startOf(month).slice(0, 7).replace('-', '_')}`;
 }
 
-/** @returns `undefined` for a table that is no partition of ours. */
+/** @returns `undefined` for any other table. */
 export function monthOfPartition(name: string): Month | undefined {
   const [, year, month] = /^settlements_(\d{4})_(0[1-9]|1[0-2])$/.exec(name) ?? [];
   return year === undefined ? undefined : Number(year) * 12 + Number(month) - 1;

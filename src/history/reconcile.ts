@@ -70,7 +70,7 @@ function givenArguments(): RequestedWindow | undefined {
   }
 }
 
-/** Without the ledger whoever sent what the books call ours is taken for a lane. */
+/** Without the ledger, the senders of the recorded transactions count as lanes. */
 async function askLedger(
   config: AppConfig,
   { chainId, network }: NetworkConfig,

@@ -59,7 +59,7 @@ describe('the row of a settlement', () => {
     ['an id', change(aRecorded('a'), 'no hash')],
     ['an authorization', change(aRecorded('a', 'broadcast', { authorizationId: '' }))],
     ['a block', change(aRecorded('a', 'broadcast', { blockHash: '0xabcd' }))],
-  ])('is none for a record with %s of another form', (_, wrong) => {
+  ])('is refused for a record with %s of another form', (_, wrong) => {
     expect(() => rowOf(56, 1, wrong)).toThrow(TypeError);
   });
 });

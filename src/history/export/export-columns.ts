@@ -14,9 +14,9 @@ interface ExportRow {
   readonly asset: string | undefined;
   readonly payer: string | undefined;
   readonly payTo: string | undefined;
-  /** What was signed. */
+  /** The signed amount. */
   readonly authorized: string | undefined;
-  /** What was paid. */
+  /** The paid amount. */
   readonly amount: string | undefined;
   readonly nonce: string | undefined;
   readonly transaction: string | undefined;
@@ -31,7 +31,7 @@ interface ExportRow {
 /** How a column is kept where columns have types. */
 type ColumnType = 'text' | 'flag' | 'small' | 'large' | 'time';
 
-/** The columns in their order. What is added later comes last. */
+/** The columns in their order. New columns are appended. */
 const EXPORT_COLUMNS: Readonly<Record<keyof ExportRow, ColumnType>> = {
   settlementId: 'text',
   network: 'text',

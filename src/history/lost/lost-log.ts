@@ -13,7 +13,7 @@ export function lostLog(logger: PinoLogger): LostObserver {
     },
     failed: (chainId, error) => {
       const facts = { network: caip2Of(chainId), err: error };
-      // Redis, PostgreSQL and endpoints that are away are told of by others.
+      // Other parts report an outage of Redis, PostgreSQL and endpoints.
       if (isOutage(error)) logger.debug(facts, 'cannot search for lost settlements now');
       else logger.error(facts, 'the search for lost settlements failed; it will be retried');
     },

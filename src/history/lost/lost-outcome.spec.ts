@@ -119,7 +119,7 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     expect(past).toMatchObject({ ending: { state: 'expired' } });
   });
 
-  it('is that it is paid, by a lane that the archive heard nothing of', async () => {
+  it('is that it is paid, by a transaction unknown to the archive', async () => {
     const { outcomes } = await world({ at: 12, from: LANE });
     expect(await outcomes.resolve(aRow())).toEqual({
       kind: 'ended',
@@ -132,7 +132,7 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     });
   });
 
-  it('is that it is paid by its own transaction, whoever the lanes are', async () => {
+  it('is that it is paid by its own transaction, with any lanes', async () => {
     const { outcomes } = await world({ at: 12, from: LANE }, []);
     expect(await outcomes.resolve(aSentRow(hash32(1), TX))).toMatchObject({
       ending: { state: 'finalized', isPaid: true, place: { transaction: TX } },
@@ -195,7 +195,7 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'unread' });
   });
 
-  it('is nothing where it was used and nobody can read by whom', async () => {
+  it('is nothing where it was used by an unknown transaction', async () => {
     const { outcomes, nodes } = await world({ at: 12, from: LANE });
     for (const node of nodes) {
       node.lie = (asked, [, isFull]) =>

@@ -32,12 +32,12 @@ export interface LostEnding {
 }
 
 /**
- * Why nothing can be said yet.
+ * Why the outcome is not known yet.
  *
  * - `unexpired`: by the newest final block it can still be used.
- * - `unread`: two endpoints do not say the same, or do not answer.
- * - `user_unknown`: it was used, and nobody has found by which transaction.
- * - `lanes_unknown`: nothing says which accounts are ours.
+ * - `unread`: two endpoints disagree, or do not answer.
+ * - `user_unknown`: it was used by an unknown transaction.
+ * - `lanes_unknown`: the accounts of this service are not known.
  */
 export type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
 
@@ -58,9 +58,9 @@ interface LostOutcomesParts {
 const CLOCKS_MS = 60_000;
 
 /**
- * Judges settlements that the ledger has lost, by final blocks alone, each after its deadline: what is said
- * here no later block can change. Two endpoints have to say it where there are two. Not found is not absent,
- * and nothing is said of what nobody could read.
+ * Resolves settlements that the ledger has lost, each after its deadline and by final blocks alone,
+ * so that no later block can change the result. Two endpoints must agree, where there are two. A
+ * failed search is not proof of absence, and unreadable data proves nothing.
  */
 export class LostOutcomes {
   constructor(private readonly parts: LostOutcomesParts) {}
@@ -126,9 +126,10 @@ export class LostOutcomes {
   }
 
   /**
-   * Who used it: first where its own transactions are, then from its claim to its deadline.
+   * The use of the authorization: first in the blocks of its own transactions, then from its claim
+   * to its deadline.
    *
-   * @returns `undefined` where that cannot be told.
+   * @returns `undefined` where it is not known.
    */
   async #searchUse(
     row: SettlementRow,
@@ -195,7 +196,10 @@ function hashesOf({ transaction, transactions }: SettlementRow): readonly Hex[] 
   return [...new Set(all.map((hash) => hexOf(hash)).reverse())];
 }
 
-/** Somebody can have copied what was on its way by then. Before that it was presented elsewhere. */
+/**
+ * A foreign transaction can only copy a payment that was broadcast before. Otherwise the payment
+ * was presented elsewhere.
+ */
 function isCopied({ allocated_at: sent, transactions }: SettlementRow, blockTime: number): boolean {
   return sent !== null && (transactions ?? []).length > 0 && blockTime * 1000 > sent.getTime();
 }

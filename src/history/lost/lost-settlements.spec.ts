@@ -75,7 +75,7 @@ describe('settlements that a lost ledger has left', () => {
     });
   const row = (name: string) => archive.rows.get(idOf(name));
 
-  /** As the archive has it: handed out by a 202, and over a minute ago unless said otherwise. */
+  /** In the archive: accepted with a 202, and over a minute ago by default. */
   async function archived(name: string, overMs = 60_000, isSold = true): Promise<void> {
     const { view, details, ...rest } = aRecorded(name, 'queued');
     const deadline = BigInt(Math.floor((clock.now() - overMs) / 1000));

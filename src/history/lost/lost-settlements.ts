@@ -38,8 +38,8 @@ interface LostSettlementsOptions {
 }
 
 /**
- * After its deadline a settlement is left to the ledger for so long. A ledger that went back is told again
- * by lanes and requesters within ten seconds what it has lost.
+ * After its deadline a settlement is left to the ledger for so long. Lanes and requesters repair a
+ * ledger that lost data within ten seconds.
  */
 const GRACE_MS = 20_000;
 /** Of one chain in a round; each is several questions to it. */
@@ -48,12 +48,12 @@ const AT_ONCE = 5;
 const PAUSE_MS = 10_000;
 
 /**
- * Ends what a lost ledger has left unfinished in the archive. Whoever was told `202`, or a hash, and asks
- * what became of it, would hear for ever that it is on its way.
+ * Ends what a lost ledger has left unfinished in the archive. Without it, a client that got `202`
+ * or a hash would see it as pending for ever.
  *
- * It is for settlements that have not ended, whose deadline is over, and that the ledger does not know any
- * more: the chain says how they ended. The ledger has the last word all the same: what it says later is
- * written over it, and what it has said meanwhile is not written over. Any number of processes may do it.
+ * It covers settlements that have not ended, whose deadline is over, and that the ledger does not
+ * know any more: the chain says how they ended. The ledger takes precedence: its later records
+ * replace the result, and its newer records are not replaced. Any number of processes may do it.
  */
 export class LostSettlements {
   readonly #rounds = new Rounds(() => this.round());
@@ -87,7 +87,7 @@ export class LostSettlements {
   async #look(chainId: number): Promise<boolean> {
     const { unfinished, outbox, archive, held, clock } = this.options;
     const overdueMs = clock.now() - GRACE_MS;
-    // What waits to be archived may be the very word that is missing.
+    // The backlog may contain the very record that is missing.
     if ((await outbox.backlog(chainId)).oldestMs > GRACE_MS / 2) return false;
     // Before the ledger is asked for any of them: a later one cannot have been met by then.
     const epoch = await archive.epochNumber(await outbox.now(chainId));
@@ -152,7 +152,7 @@ function endedRow(
     block_hash: place ? bytesOf(place.blockHash) : null,
     log_index: place?.logIndex ?? null,
     batch_size: state === 'foreign' ? (isPaid ? 1 : null) : row.batch_size,
-    // A 202 was success for whoever heard it, once it is paid.
+    // A 202 was a success for its client once it is paid.
     is_told: row.is_told || (row.is_async && isPaid),
     transactions: state === 'finalized' && isNew ? [...row.transactions, hash] : row.transactions,
     included_at: isPaid ? (row.included_at ?? new Date((place?.blockTime ?? 0) * 1000)) : null,

@@ -22,8 +22,9 @@ export type RowVersion = Pick<SettlementRow, 'epoch' | 'version_ms' | 'version_s
  */
 export interface UnfinishedSettlements {
   /**
-   * Those with the earliest deadlines that are not put off. Each is put off with it, longer every time: two
-   * processes do not look at one at the same time, and one that cannot be told keeps no other waiting.
+   * Those with the earliest deadlines that are not put off. Each is put off with it, longer every
+   * time: two processes do not look at one at the same time, and one without a result delays no
+   * other.
    */
   take(chainId: number, overdue: Overdue, most: number): Promise<readonly SettlementRow[]>;
 

@@ -7,7 +7,9 @@ export { historyUnavailable } from '../sellers/history-problems.js';
 /** What PostgreSQL says of a statement that took longer than it may. */
 const CANCELLED = '57014';
 
-/** As for sellers; and what takes too long is told apart, for operators may ask for anything. */
+/**
+ * As for sellers, but a time-out has an answer of its own, because operators may ask for anything.
+ */
 export async function told<T>(answer: Promise<T>): Promise<T> {
   try {
     return await fromArchive(answer);

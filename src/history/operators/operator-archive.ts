@@ -17,7 +17,7 @@ export interface SearchFilter extends Narrowing {
 /** A settlement as its row says beyond what is shown of it anywhere. */
 export interface ArchivedNote {
   readonly archivedAt: Date;
-  /** Whether a requester was told of it. */
+  /** Whether an answer reached a requester. */
   readonly isTold: boolean;
   /** Kept in the ledger for as long as it is neither told nor sold. */
   readonly isKept: boolean;
@@ -41,7 +41,7 @@ export interface WebhookState {
   readonly backlog: WebhookLine;
 }
 
-/** What waits for one endpoint. */
+/** The pending deliveries of one endpoint. */
 interface WebhookLine {
   readonly waiting: number;
   /** That there are more than were counted. */
@@ -49,7 +49,7 @@ interface WebhookLine {
   readonly firstDueAt: Date | undefined;
 }
 
-/** What was to be told of a settlement, and to whom. */
+/** An event of a settlement, with its deliveries. */
 export interface ReportedEvent {
   readonly eventId: string;
   readonly type: string;

@@ -152,7 +152,7 @@ describe('a search of an operator', () => {
     [{ payTo: SHOP, state: 'paid' }, 'state must be one of'],
     [{ payTo: SHOP, network: 'eip155:99999999999999999999' }, 'network must be a CAIP-2'],
     [{ payTo: SHOP, payees: SHOP }, 'unknown parameter'],
-  ])('is none by %j', async (query: object, message) => {
+  ])('is refused for %j', async (query: object, message) => {
     expect(await codeOf(history.settlements(query))).toEqual([400, 'invalid_query']);
     expect(await messageOf(history.settlements(query))).toContain(message);
   });
@@ -242,7 +242,7 @@ describe('webhooks of an operator', () => {
     [{ after: '../x' }, 'after must be the id of a webhook'],
     [{ owner: 'a\u0000b' }, 'owner must be 1 to 128'],
     [{ owner: '' }, 'owner must be 1 to 128'],
-  ])('are none by %j', async (query: object, message) => {
+  ])('are refused for %j', async (query: object, message) => {
     expect(await messageOf(history.webhooks(query))).toContain(message);
   });
 
@@ -388,19 +388,19 @@ describe('a history', () => {
     [new ArchiveError('database_unreachable', 'ECONNREFUSED'), 'history_unavailable'],
     [new ArchiveError('schema_outdated', '42P01'), 'history_unavailable'],
     [new ArchiveError('database_failed', '57014'), 'history_too_slow'],
-  ])('that answers nothing is told of: %s', async (trouble, code) => {
+  ])('that fails is reported: %s', async (trouble, code) => {
     archive.trouble = trouble;
     for (const question of questions(history)) expect(await codeOf(question)).toEqual([503, code]);
   });
 
-  it('that is not there is told of, whatever is asked', async () => {
+  it('that is missing is reported by every request', async () => {
     const off = asked(undefined);
     for (const question of questions(off)) {
       expect(await codeOf(question)).toEqual([501, 'history_off']);
     }
   });
 
-  it('does not hide a fault of ours', async () => {
+  it('does not hide a fault of this service', async () => {
     archive.trouble = new TypeError('a fault');
     await expect(history.audit({})).rejects.toBe(archive.trouble);
   });

@@ -55,13 +55,13 @@ describe('the past of a settlement', () => {
     expect(await pasts.of(of)).toMatchObject({ row: { isTold: true } });
   });
 
-  it('is told of where it cannot be asked, and takes nothing from the settlement', async () => {
+  it('reports that it cannot be read, and shows the settlement all the same', async () => {
     archive.trouble = new ArchiveError('database_unreachable', 'ECONNREFUSED');
     expect(await pasts.of(of)).toMatchObject({
       status: 'unavailable',
       code: 'history_unavailable',
     });
-    archive.trouble = new TypeError('a fault of ours');
+    archive.trouble = new TypeError('a fault of this service');
     await expect(pasts.of(of)).rejects.toBe(archive.trouble);
     expect(await new SettlementPasts(undefined, { now: () => NOW }).of(of)).toEqual({
       status: 'off',

@@ -43,7 +43,8 @@ export async function asked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    // A fault of ours says nothing of the database, and neither does something else that is away.
+    // A fault of this service says nothing about the database, and neither does an outage of
+    // another system.
     if (error instanceof FacilitatorError || error instanceof TypeError) throw error;
     const code = codeOf(error);
     if (code === undefined || !/^[0-9A-Z]{5}$/.test(code) || AWAY.test(code)) {

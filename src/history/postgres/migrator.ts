@@ -85,7 +85,7 @@ export async function tablesState(pool: pg.Pool): Promise<TablesState> {
   }
 }
 
-/** Whoever only uses the tables needs no right to make some. */
+/** A role that only uses the tables needs no right to create them. */
 async function isMigrated(pool: pg.Pool): Promise<boolean> {
   try {
     return missingOf(await applied(pool)).length === 0;

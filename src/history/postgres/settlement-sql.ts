@@ -16,7 +16,7 @@ export const NEWEST = sql.raw('claimed_at desc, id desc');
 
 type Condition = RawBuilder<unknown>;
 
-/** What was asked for, but for the payee. */
+/** The conditions of the request, without the payee. */
 export function conditionsOf({ from, to, state, sale, asset, chainId }: Narrowing): Condition[] {
   return [
     ...(from === undefined ? [] : [sql`claimed_at >= ${new Date(from)}`]),
@@ -29,7 +29,7 @@ export function conditionsOf({ from, to, state, sale, asset, chainId }: Narrowin
   ];
 }
 
-/** What comes after a place in the order of a list. */
+/** The rows after a position in the order of a list. */
 export function afterPlace(after: Position | undefined): Condition[] {
   if (after === undefined) return [];
   const { claimedAt, id } = after;

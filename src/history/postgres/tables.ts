@@ -6,7 +6,7 @@ import type { ReconciliationTables } from './reconciliation-tables.js';
 /**
  * - `waiting`: to be delivered, or again.
  * - `failed`: given up after the last attempt.
- * - `withheld`: its owner may not hear of the payee any more.
+ * - `withheld`: its owner may not read settlements of the payee any more.
  */
 export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'withheld';
 
@@ -90,5 +90,5 @@ export interface Tables extends ReconciliationTables, CatalogueTables {
   };
 }
 
-/** Everything of ours is in a schema of its own: the database may be shared. */
+/** All tables are in a schema of their own: the database may be shared. */
 export const SCHEMA = 'x402';

@@ -8,7 +8,7 @@ import type {
 import { webhookOf } from '../webhooks/rows.js';
 import type { DeliveryState, Tables } from './tables.js';
 
-/** A longer line is told of as longer: nobody counts it to its end for a page. */
+/** A longer queue is shown as longer: counting to its end would take too long for a page. */
 const COUNTED_MOST = 1000;
 
 type EndpointRow = Selectable<Tables['webhook_endpoints']>;
@@ -93,7 +93,7 @@ function answeredOf({ status, problem, answer }: Pick<LastRow, 'status' | 'probl
   };
 }
 
-/** What was to be told of a settlement, in the order in which it happened, each with its deliveries. */
+/** The events of a settlement, in the order in which they happened, each with its deliveries. */
 export async function eventsOf(
   db: Kysely<Tables>,
   line: Buffer,

@@ -42,7 +42,7 @@ export class ChainEvidence implements EvidenceFinder {
     if (!receipt.isSuccess) return undefined;
     const shown = receipt.logs.filter((log) => isTransferLog(log, transfer));
     const [log] = shown;
-    // Of two alike nobody can tell which is this payment's.
+    // Of two equal logs it is not known which is this payment's.
     if (log === undefined || shown.length > 1) return undefined;
     const { blockNumber, blockHash } = receipt;
     return { transaction, blockNumber, blockHash, logIndex: log.logIndex };

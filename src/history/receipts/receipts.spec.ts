@@ -60,7 +60,7 @@ function receipts(found: Settlement | undefined, more: Parts = {}): Receipts {
 
 async function given(work: Promise<SignedReceipt | undefined>): Promise<SignedReceipt> {
   const receipt = await work;
-  if (receipt === undefined) throw new Error('there is none');
+  if (receipt === undefined) throw new Error('no receipt found');
   // As a client has it.
   return JSON.parse(JSON.stringify(receipt)) as SignedReceipt;
 }

@@ -81,7 +81,9 @@ export class Receipts {
     return (await fromArchive(reader.byId(id))) ?? known;
   }
 
-  /** What is settled at zero has no transaction; what others sent is known by its transaction alone. */
+  /**
+   * A settlement at zero has no transaction; a foreign payment is known by its transaction alone.
+   */
   async #evidenceOf(
     view: SettlementView,
     details: SettlementDetails,

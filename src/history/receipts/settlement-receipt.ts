@@ -20,7 +20,7 @@ export interface SettlementReceipt {
   readonly asset: Address;
   readonly payer: Address;
   readonly payTo: Address;
-  /** What was paid. */
+  /** The paid amount. */
   readonly amount: string;
   /** What was signed: the same, or the maximum. */
   readonly authorized: string;

@@ -21,7 +21,7 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { compareTransaction } from './compare-transaction.js';
 
-/** Nobody is waited for. */
+/** Never waits. */
 class HastyClock extends TestClock {
   override sleep(): Promise<void> {
     return Promise.resolve();

@@ -37,7 +37,7 @@ export class ChainEvidence {
   /**
    * The newest block that cannot be replaced.
    *
-   * @throws ChainUnavailableError, also where there is none yet.
+   * @throws ChainUnavailableError, also before the first one.
    */
   async finalBlock(): Promise<BlockHeader> {
     const final = await this.chain.currentFinalizedBlock();

@@ -21,7 +21,7 @@ export interface LaneComparison {
   readonly after: LaneState | undefined;
   /** Of the blocks in between, as far as they were found. */
   readonly transactions: readonly LaneTransaction[];
-  /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
+  /** The most that is sent to a payer for an approval; 0 where approvals are not sponsored. */
   readonly topUpMostWei: bigint;
   /** The lanes of the deployment, treasuries too. */
   readonly lanes: ReadonlySet<Address>;
@@ -35,7 +35,7 @@ export interface LaneAccount {
   readonly transactions: number;
   readonly feesWei: bigint;
   readonly sentWei: bigint;
-  /** What came in; `undefined` where it cannot be told. */
+  /** The received amount; `undefined` where it is not known. */
   readonly receivedWei: bigint | undefined;
 }
 
@@ -50,7 +50,7 @@ export function laneTransactionOf(seen: SeenTransaction): LaneTransaction {
   return { hash, nonce, blockNumber, feeWei, to, sentWei };
 }
 
-/** A count that is higher was made up by somebody. */
+/** A higher count must be made up. */
 const MISSING_MOST = 100_000;
 
 /** Account nonces of a lane of which no transaction was found; not all of them, where they are very many. */

@@ -102,8 +102,8 @@ describe('a transaction beside the settlements that name it', () => {
   });
 
   it.each<[string, Sight, RecordedSettlement]>([
-    ['that nobody could read', { kind: 'unread' }, aBooked()],
-    ['that nobody could read, of a failure', { kind: 'unread' }, aBooked(failed)],
+    ['that could not be read', { kind: 'unread' }, aBooked()],
+    ['that could not be read, of a failure', { kind: 'unread' }, aBooked(failed)],
     ['that is not known and need not be gone', { kind: 'absent', isProven: false }, aBooked()],
   ])('is not checked where it is one %s', (_, sight, row) => {
     expect(names(sight, row)).toEqual(['not_checked']);
@@ -128,7 +128,7 @@ describe('a transaction beside the settlements that name it', () => {
     ]);
   });
 
-  it('names what a lane moved for nobody, once for each payment', () => {
+  it('names transfers of a lane without a settlement, once for each payment', () => {
     expect(compare(seen())).toMatchObject([
       { name: 'log_without_settlement', lane: LANE, logIndex: 1, transaction: hashNamed('1') },
     ]);
@@ -173,7 +173,7 @@ describe('a transaction beside the settlements that name it', () => {
     expect(names(seen(), replaced)).toEqual(['log_without_settlement']);
   });
 
-  it('reads no transfer out of what is none', () => {
+  it('reads a transfer only out of a transfer log', () => {
     const strange = [
       { ...aTransfer(1), data: '0x' } as const,
       { ...aTransfer(2), topics: [...aTransfer(2).topics, hashNamed('0')] },

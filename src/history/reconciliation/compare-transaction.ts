@@ -52,7 +52,8 @@ export function compareTransaction(
   return [
     ...senders,
     ...logs.comparePaid(paid),
-    // What a stranger's transaction paid may be a failure of ours: it was presented elsewhere.
+    // A foreign transaction may have paid a settlement that failed here: the payment was presented
+    // elsewhere.
     ...(isOurs ? [...logs.compareUnpaid(unpaid), ...logs.leftOver()] : []),
   ];
 }
@@ -67,7 +68,7 @@ class TransactionLogs {
     this.#uses = transaction.logs.flatMap((log) => useOf(log) ?? []);
   }
 
-  /** Those that are right choose first, so that a wrong one takes nobody's log. */
+  /** Correct settlements choose first, so that a wrong one does not take the log of another. */
   comparePaid(paid: readonly RecordedSettlement[]): readonly Finding[] {
     const findings: Finding[] = [];
     const others: RecordedSettlement[] = [];

@@ -54,7 +54,7 @@ class MemoryRuns implements DailyRuns {
 describe('the time of the daily run', () => {
   const noon = MIDNIGHT + DAY_MS / 2;
   it.each<[boolean, string, number, NewestRun | undefined]>([
-    [true, 'when there was none', noon, undefined],
+    [true, 'before the first run', noon, undefined],
     [true, 'when the last one is of yesterday', noon, aNewest(MIDNIGHT)],
     [false, 'when it was made today', noon, aNewest(MIDNIGHT + AT * 60_000)],
     [false, 'before it', MIDNIGHT, aNewest(MIDNIGHT - DAY_MS + AT * 60_000)],

@@ -1,28 +1,28 @@
 import type { Address, Hex } from 'viem';
 
-/** What may be wrong between the books and the chain. `docs/reconciliation.md` has the same list. */
+/** The differences between the history and the chain. `docs/reconciliation.md` has the same list. */
 export const DIFFERENCES = {
   settled_without_log:
-    'The books say paid; the transaction holds no such transfer, or there is none.',
+    'The history says paid; the transaction is missing, or contains no such transfer.',
   log_without_settlement:
-    'A transaction of a lane moved tokens or used an authorization for no settlement of the books.',
+    'A transaction of a lane moved tokens or used an authorization without a settlement in the history.',
   log_credited_twice: 'Two settlements name the same transfer.',
   amount_differs: 'The transfer is of another amount.',
   payee_differs: 'The transfer went to another address.',
   payer_differs: 'The transfer came from another address.',
   asset_differs: 'The transfer is of another token.',
-  authorization_differs: 'The transaction used another authorization than the books say.',
+  authorization_differs: 'The transaction used another authorization than the history says.',
   log_index_differs: 'The transfer is another log of the transaction.',
   block_differs: 'The transaction is in another block.',
-  sender_differs: 'The books call the transaction ours; it was sent by an account that is no lane.',
-  state_differs: 'The books do not say paid; the chain shows that it is.',
-  lane_gas_differs: 'A lane has less than its transactions leave it.',
-  lane_nonces_differ: 'A lane has transactions that its count of transactions does not hold.',
-  lane_sent_native: 'A lane sent native coins, and neither to a payer nor to another lane.',
-  not_checked: 'Nobody could read it, or the endpoints did not agree: nothing is known of it.',
+  sender_differs: 'The history says that a lane sent the transaction; another account did.',
+  state_differs: 'The history does not say paid; the chain shows the payment.',
+  lane_gas_differs: 'The balance of a lane is lower than its transactions explain.',
+  lane_nonces_differ: 'The transaction count of a lane does not match its known transactions.',
+  lane_sent_native: 'A lane sent native coins to an account that is neither a payer nor a lane.',
+  not_checked: 'It could not be read, or the endpoints did not agree: the result is not known.',
 } as const;
 
-/** What is no difference and still changes a balance. */
+/** Changes of a balance that are no difference. */
 export const NOTES = {
   lane_funded: 'A lane received native coins.',
   lane_refilled: 'A treasury, or a lane, sent native coins to a lane.',
@@ -41,9 +41,9 @@ export interface Finding {
   readonly logIndex?: number | undefined;
   readonly blockNumber?: bigint | undefined;
   readonly lane?: Address | undefined;
-  /** What the books say. */
+  /** By the history. */
   readonly expected?: string | undefined;
-  /** What the chain says. */
+  /** By the chain. */
   readonly found?: string | undefined;
 }
 

@@ -24,9 +24,9 @@ const CANDIDATES_MOST = 500;
 const SCAN_MOST = 512n;
 
 /**
- * Looks for the transactions of a lane that the books do not name, at one endpoint: by the count of its
- * transactions at past blocks, by logs where the node has forgotten those, by reading the blocks where there
- * are few. What is found is a hint, to be read like any other transaction.
+ * Looks for transactions of a lane that the history does not have, at one endpoint: by its
+ * transaction counts at past blocks, by logs where the node has no past counts, and by reading the
+ * blocks where they are few. A found transaction is a hint, and is read like any other transaction.
  *
  * @returns hashes by account nonce.
  */
@@ -63,7 +63,7 @@ async function byState(view: ChainView, { lane, gaps }: Lost, found: Found): Pro
   }
 }
 
-/** Tokens that left the lane, and authorizations that somebody used. */
+/** Tokens that left the lane, and used authorizations. */
 async function byLogs(view: ChainView, { lane, gaps, assets }: Lost, found: Found): Promise<void> {
   const span = spanOf(gaps);
   const left: readonly FoundLog[] = await searchLogs(

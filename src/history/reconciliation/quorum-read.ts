@@ -6,7 +6,7 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 /** The endpoints of a chain, as far as witnesses are needed. */
 type EndpointPool = Pick<EvmChain, 'views' | 'endpoints'>;
 
-/** Nobody waits for the answer: a slow node has its time. */
+/** No caller waits for the answer, so a slow node gets time. */
 const READ_MS = 10_000;
 const TRIES = 3;
 const PAUSE_MS = 400;

@@ -349,7 +349,7 @@ describe('a run of reconciliation', () => {
     expect(await run()).toMatchObject({ settlements: 603, transactions: 603, findings: [] });
   });
 
-  it('ends when it is told to', async () => {
+  it('ends on request', async () => {
     const abort = new AbortController();
     abort.abort(new Error('another process has taken over'));
     await expect(run({}, { signal: abort.signal })).rejects.toThrow('taken over');

@@ -29,12 +29,12 @@ export interface ReconcilerParts {
   readonly books: SettlementHistory;
   /** The lanes the ledger knows; `undefined` where it cannot be asked: then senders are lanes. */
   readonly ledgerLanes: readonly Address[] | undefined;
-  /** The most that is sent to a payer for an approval; 0 where nobody's is paid for. */
+  /** The most that is sent to a payer for an approval; 0 where approvals are not sponsored. */
   readonly topUpMostWei: bigint;
   /** What treasuries have sent, as the ledger knows: hints, to be read like any other transaction. */
   readonly refills?: KnownRefills | undefined;
   readonly clock: Clock;
-  /** How long what the ledger has said waits to be archived; absent where nobody can say. */
+  /** The age of the archive's backlog; absent where it is not known. */
   readonly archiveLagMs?: (() => Promise<number>) | undefined;
   readonly signal?: AbortSignal;
 }
@@ -126,7 +126,7 @@ export class Reconciler {
     } while (after !== undefined);
   }
 
-  /** @param again - reads the same settlements anew. */
+  /** @param again - reads the same settlements again. */
   async #check(
     settlements: readonly RecordedSettlement[],
     last: BlockHeader,

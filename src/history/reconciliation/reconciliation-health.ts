@@ -21,7 +21,7 @@ interface ReconciliationHealthOptions {
 /** A run a day; an hour for one that waits for the archive. */
 const OVERDUE_MS = 26 * 3_600_000;
 
-/** What is known of the books, from the runs that were made. */
+/** The findings of the daily runs. */
 export class ReconciliationHealth extends FeatureHealth {
   readonly name = 'reconciliation';
   constructor(private readonly options: ReconciliationHealthOptions) {

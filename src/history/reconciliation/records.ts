@@ -16,7 +16,7 @@ export interface RecordedSettlement {
   readonly asset: Address | undefined;
   readonly payer: Address | undefined;
   readonly payTo: Address | undefined;
-  /** What was to be paid, atomic units. */
+  /** The amount to pay, atomic units. */
   readonly amount: bigint | undefined;
   readonly nonce: bigint | undefined;
   /** Every transaction that ever carried it. */

@@ -97,7 +97,7 @@ describe('the window that the command is given', () => {
     ['2026-11-22', '2026-11-21'],
     ['2026-11-21', '2026-11-21'],
     ['2026-11-21', ''],
-  ])('is none for %s to %s', (from, to) => {
+  ])('is refused for %s to %s', (from, to) => {
     expect(read(from, to)).toBeUndefined();
   });
 });

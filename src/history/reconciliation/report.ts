@@ -8,7 +8,9 @@ const SHOWN_MOST = 100;
 /** 0: everything was checked and is right. */
 type ExitCode = 0 | 1 | 2;
 
-/** 1 for differences, 2 where there are none but not everything could be checked. */
+/**
+ * 0 without findings, 1 for differences, 2 without differences if not everything could be checked.
+ */
 export function exitCodeOf(runs: readonly Reconciliation[]): ExitCode {
   const sums = runs.map(({ counts }) => ({
     all: differencesIn(counts),

@@ -11,7 +11,9 @@ const DAY_MS = 86_400_000;
 /** A day, or a moment with its zone: a time without one would be of wherever the process runs. */
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** @returns `undefined` where it is none: nothing would be read, and nothing would be wrong with it. */
+/**
+ * @returns `undefined` for an empty or malformed window: it would read nothing, and find no error.
+ */
 export function readWindow({ from, to }: RequestedWindow, now: number): TimeSpan | undefined {
   const toMs = to === undefined ? now : readTime(to);
   if (toMs === undefined) return undefined;

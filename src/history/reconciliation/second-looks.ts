@@ -17,7 +17,7 @@ export class SecondLooks {
 
   constructor(
     private readonly clock: Clock,
-    /** How long what the ledger has said waits to be archived; `undefined` where nobody can say. */
+    /** The age of the archive's backlog; `undefined` where it is not known. */
     private readonly archiveLagMs: (() => Promise<number>) | undefined,
   ) {}
 

@@ -32,7 +32,7 @@ export async function blocksOf(
   const end = isOpen ? final.number : (await evidence.firstBlockSince(toMs, final)) - 1n;
   const last = end === final.number ? final : await evidence.header(end);
   if (resume === undefined) return { first: await evidence.firstBlockSince(fromMs, last), last };
-  // Another chain, or one that was made anew, would have nothing to say from there on.
+  // Another chain, or one that was reset, would have nothing to read from there on.
   const { hash } = await evidence.header(resume.lastBlock);
   if (hash !== resume.lastHash) {
     throw new ChainUnavailableError(evidence.chainId, 'the block where the last run ended');

@@ -135,7 +135,7 @@ export class SellersV2Controller {
       await pipeline(Readable.from(one.bytes, { objectMode: false }), response);
     } catch (error) {
       response.destroy();
-      // A client that leaves is no trouble of ours.
+      // A client that disconnects is no error of this service.
       if (isLeft(error)) return;
       const trouble = error instanceof ArchiveError ? error.condition : undefined;
       this.logger.error({ trouble, err: error }, 'an export to a seller was interrupted');

@@ -78,7 +78,7 @@ describe('a list of settlements', () => {
   );
   const everything = [idOf('f'), ...moment, idOf('b'), idOf('a')];
 
-  it('has the newest first, and nobody else’s', async () => {
+  it("has the newest first, and only the payee's own", async () => {
     const page = await lists().page({}, MINE);
     expect(idsIn(page)).toEqual(everything);
     expect(page).not.toHaveProperty('nextCursor');
@@ -189,7 +189,7 @@ describe('a list of settlements', () => {
     expect(larger.settlements).toHaveLength(4);
   });
 
-  it('shows nobody else’s, wherever a cursor that somebody made points to', async () => {
+  it("shows only the payee's own, even with a forged cursor", async () => {
     const { nextCursor = '' } = await lists().page({ limit: '1' }, MINE);
     const bytes = Buffer.from(nextCursor, 'base64url');
     bytes.writeUIntBE(CLAIMED_AT * 2, 1, 6);
@@ -199,7 +199,7 @@ describe('a list of settlements', () => {
     expect(idsIn(stranger)).toEqual([idOf('strange')]);
   });
 
-  it('is trouble while the archive is away, and a fault of ours stays one', async () => {
+  it('reports an outage of the archive, and does not hide a fault of this service', async () => {
     const failing = (error: Error) =>
       new SettlementLists({ lists: { page: () => Promise.reject(error) } }).page({}, MINE);
     const away = new ArchiveError('database_unreachable', 'ECONNREFUSED');

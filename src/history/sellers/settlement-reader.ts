@@ -24,7 +24,7 @@ export interface ListedSettlement {
   readonly settlement: Settlement;
 }
 
-/** What is told apart beside asset and state. */
+/** The groups beside asset and state. */
 export interface Grouping {
   readonly byDay: boolean;
   readonly byPayee: boolean;
@@ -32,11 +32,11 @@ export interface Grouping {
 
 /** The settlements of one group that are in one state. */
 export interface TotalRow {
-  /** `2026-11-30`, in UTC; empty unless it is told apart. */
+  /** `2026-11-30`, in UTC; empty unless grouped by day. */
   readonly day: string;
   readonly chainId: number;
   readonly asset: Address;
-  /** `0x` unless it is told apart. */
+  /** `0x` unless grouped by payee. */
   readonly payTo: Address;
   readonly state: string;
   readonly count: bigint;

@@ -60,7 +60,7 @@ describe('totals of a seller', () => {
     });
   });
 
-  it('are told apart by day and payee, the newest day first', async () => {
+  it('are grouped by day and payee, the newest day first', async () => {
     const { groupBy, totals: found } = await totals({
       groupBy: 'day,payee',
       network: 'eip155:56',
@@ -88,11 +88,11 @@ describe('totals of a seller', () => {
     { groupBy: '' },
     { groupBy: ['day'] },
     { limit: '5' },
-  ])('are none by %j', async (query: object) => {
+  ])('are refused for %j', async (query: object) => {
     expect(await codeOf(totals(query))).toEqual([400, 'invalid_query']);
   });
 
-  it('are refused where they are too many, or nobody can say them now, or ever', async () => {
+  it('are refused where they are too many, or not available now, or never', async () => {
     const many = Array.from({ length: 10_001 }, (_, index) =>
       rowNamed('x', 0, { asset: Buffer.from(index.toString(16).padStart(40, '0'), 'hex') }),
     );

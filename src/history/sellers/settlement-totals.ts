@@ -13,7 +13,7 @@ import {
   type TotalRow,
 } from './settlement-reader.js';
 
-/** What was settled within one group. Amounts of two assets are never added. */
+/** The sum of one group. Amounts of two assets are never added. */
 interface SettlementTotal {
   /** Of the claim, in UTC. */
   readonly day?: string;

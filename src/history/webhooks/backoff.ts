@@ -18,7 +18,7 @@ export const ATTEMPTS_MAX = PAUSES.length + 1;
  *
  * @param attempts - that have failed.
  * @param random - in [0, 1).
- * @returns `undefined` when there is none.
+ * @returns `undefined` after the last attempt.
  */
 export function pauseAfter(attempts: number, random: number): number | undefined {
   const seconds = PAUSES[attempts - 1];

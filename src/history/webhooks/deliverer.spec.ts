@@ -245,7 +245,7 @@ describe('deliveries to a webhook', () => {
   });
 
   describe('to a URL that is not confirmed', () => {
-    const CHALLENGE = 'a text that nobody can guess';
+    const CHALLENGE = 'a text that cannot be guessed';
     const body = challengeBody('we_one', CHALLENGE, new Date(0));
     const types = () =>
       sent.map((request) => (JSON.parse(request.body ?? '') as { type?: string }).type ?? 'event');
@@ -275,7 +275,7 @@ describe('deliveries to a webhook', () => {
       ['all that it was sent', { body: Buffer.from(body) }, /challenge/],
       ['the challenge and more', { body: Buffer.from(`<p>${CHALLENGE}</p>`) }, /challenge/],
       ['the challenge as an error', { status: 404, body: Buffer.from(CHALLENGE) }, /2xx/],
-    ])('are none but the challenge where it answers with %s', async (_, answer, problem) => {
+    ])('stop after the challenge where it answers with %s', async (_, answer, problem) => {
       conduct = () => answer;
       expect(await deliverer().round('we_one')).toBe(5000);
       expect(types()).toEqual(['webhook.challenge']);
@@ -287,7 +287,7 @@ describe('deliveries to a webhook', () => {
       expect(types()).toEqual(['webhook.challenge', 'webhook.challenge', 'event']);
     });
 
-    it('are none where its owner named another URL meanwhile', async () => {
+    it('stop where its owner named another URL meanwhile', async () => {
       conduct = () => {
         store.webhook = { ...store.webhook, url: 'https://other.example/hook' };
         conduct = () => ({ body: Buffer.from('no') });

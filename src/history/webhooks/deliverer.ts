@@ -26,8 +26,8 @@ const ANSWER_CHARACTERS = 256;
 const GONE = 410;
 
 /**
- * Tells an endpoint what it is to be told: of each settlement one event after the other, of several
- * settlements at once. An attempt whose outcome is not noted is made again, with the same id.
+ * Delivers events to an endpoint: those of one settlement in order, those of several settlements at
+ * once. An attempt whose outcome was not stored is repeated, with the same id.
  */
 @Injectable()
 export class Deliverer {
@@ -44,7 +44,7 @@ export class Deliverer {
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
-  /** What is under way is finished, and nothing new is begun. */
+  /** Deliveries under way are finished, and no new one is begun. */
   stop(): void {
     this.#isStopping = true;
   }
@@ -123,7 +123,7 @@ export class Deliverer {
   }
 }
 
-/** Why an owner may not be told; `undefined` where it may. */
+/** Why an owner may not get an event; `undefined` where it may. */
 function refusalOf(
   owner: string,
   { type, payTo }: Delivery,
@@ -138,7 +138,7 @@ function refusalOf(
 
 function readAnswer({ status, body }: FetchAnswer): Answered {
   const text = body.toString('utf8', 0, 4 * ANSWER_CHARACTERS);
-  // PostgreSQL has no text with a zero in it, and nobody wants to see control characters.
+  // PostgreSQL accepts no zero character in a text, and control characters are of no use.
   const answer = text.replaceAll(/[^\P{C}\n\t]/gu, '').slice(0, ANSWER_CHARACTERS);
   const problem = status >= 200 && status < 300 ? undefined : problemOf(status);
   return { status, ...(answer !== '' && { answer }), ...(problem !== undefined && { problem }) };

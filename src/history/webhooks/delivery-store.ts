@@ -11,7 +11,7 @@ export type DeliveryOutcome = Answered & {
 export const DELIVERY_STORE = Symbol('DELIVERY_STORE');
 
 /**
- * What is to be delivered, and what became of it. The truth about deliveries: jobs only bring a process to
+ * Pending deliveries and their outcomes. This is the source of truth: jobs only bring a process to
  * them.
  *
  * @throws ArchiveError from every method.
@@ -32,7 +32,7 @@ export interface DeliveryStore {
   /** What is due, each the oldest of its line that waits: of a webhook that is not confirmed the challenge alone. */
   heads(webhook: Pick<Webhook, 'id' | 'confirmedAt'>, most: number): Promise<readonly Delivery[]>;
 
-  /** Notes an attempt. What waits behind one that is tried again waits as long. */
+  /** Stores an attempt. Deliveries queued behind a retry wait as long. */
   record(id: string, sequence: string, outcome: DeliveryOutcome): Promise<void>;
 
   /** Disables an endpoint that nothing has reached for a day, or that is gone. @returns whether it did. */

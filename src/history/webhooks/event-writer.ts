@@ -20,8 +20,8 @@ interface Listener {
 }
 
 /**
- * Notes what has happened to settlements that somebody wants to hear of, and to whom it is to be delivered.
- * What nobody listens to leaves nothing behind.
+ * Stores events of settlements that an endpoint subscribes to, with their deliveries. Events
+ * without a subscriber are not stored.
  */
 export class EventWriter implements ChangeFollower {
   constructor(private readonly now: () => number) {}
@@ -91,9 +91,7 @@ interface NewDelivery {
   readonly line: Buffer;
 }
 
-/**
- * What waits behind another one of its line is due when that one is: nobody looks at it before.
- */
+/** A delivery queued behind another one is due when that one is: it is not read before. */
 export async function addDeliveries(
   transaction: Transaction<Tables>,
   deliveries: readonly NewDelivery[],

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 
-/** What an operator can be told of a lane. */
+/** Events of a lane, for operators. */
 export const LANE_EVENTS = ['lane.low'] as const;
 
 /** The gas money of a lane, as its writer last said. */
@@ -17,7 +17,7 @@ export interface LaneMoney {
 export interface LaneChange {
   readonly lane: string;
   readonly isLow: boolean;
-  /** What operators are told of it; `undefined` for nothing. */
+  /** The body of the event for operators; `undefined` for no event. */
   readonly body: string | undefined;
 }
 

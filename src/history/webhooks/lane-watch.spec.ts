@@ -34,7 +34,7 @@ class MemoryLevels implements LaneLevels {
   }
 }
 
-/** Lanes whose gas money runs low, and who is told how often. */
+/** Lanes whose gas balance runs low, and how often operators are notified. */
 describe('the watch over lanes', () => {
   let levels: MemoryLevels;
   let lanes: () => Promise<readonly PublishedStatus[]>;

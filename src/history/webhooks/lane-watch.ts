@@ -26,8 +26,8 @@ import type { LaneWatchObserver } from './webhook-observer.js';
 const LOOK_MS = 5000;
 
 /**
- * Finds lanes whose gas money runs low, and has operators told of it. What is low is looked at, and not what
- * has changed: whoever dies leaves to the next one all that it has not kept.
+ * Finds lanes whose gas balance runs low, and notifies operators. It looks at levels, not at
+ * changes, so after a crash another process notices everything that was not stored.
  */
 @Injectable()
 export class LaneWatch implements OnModuleInit {
@@ -67,7 +67,7 @@ export class LaneWatch implements OnModuleInit {
       for (const money of fallen) observer.low(money);
       this.#isFailing = false;
     } catch (error) {
-      // That Redis is away is told by others.
+      // Other parts report an outage of Redis.
       if (!this.#isFailing && !(error instanceof RedisUnavailableError)) observer.failed(error);
       this.#isFailing = true;
     }

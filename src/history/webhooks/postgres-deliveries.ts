@@ -163,7 +163,7 @@ export class PostgresDeliveries implements DeliveryStore {
           .returningAll()
           .executeTakeFirst();
         if (disabled === undefined) return false;
-        // The others of its owner, where they want to hear of it.
+        // The other endpoints of its owner, if they subscribe to it.
         const others = await transaction
           .selectFrom('webhook_endpoints')
           .select('id')

@@ -7,7 +7,10 @@ import { addDeliveries } from './event-writer.js';
 import type { LaneChange, LaneLevels } from './lane-levels.js';
 import { newEventId } from './rows.js';
 
-/** {@link LaneLevels} in PostgreSQL, where whoever decides has a lock until it is kept, or the connection is lost. */
+/**
+ * {@link LaneLevels} in PostgreSQL. The deciding process has a lock until the level is stored, or
+ * the connection is lost.
+ */
 @Injectable()
 export class PostgresLaneLevels implements LaneLevels {
   constructor(@InjectTables('background') private readonly db: Kysely<Tables>) {}
@@ -53,7 +56,7 @@ async function keep(
     .forKeyShare()
     .execute();
   const line = Buffer.from(lane);
-  // Kept though nobody listens: who comes later can have it sent.
+  // Stored without a subscriber, too: a later one can have it sent.
   const { sequence } = await transaction
     .insertInto('webhook_events')
     .values({ id: newEventId(), type: 'lane.low', line, pay_to: null, body })

@@ -287,7 +287,7 @@ export class PostgresWebhooks implements WebhookStore {
   }
 }
 
-/** An event that only this endpoint is told of. @returns its id. */
+/** An event for this endpoint alone. @returns its id. */
 async function addEvent(
   transaction: Transaction<Tables>,
   endpointId: string,

@@ -24,9 +24,9 @@ export function webhookOf(row: Selectable<Tables['webhook_endpoints']>): Webhook
   };
 }
 
-/** Of what happened once and is found out once; nobody can guess it. */
+/** Id of an event that is found only once; it cannot be guessed. */
 export const newEventId = (): string => `evt_${randomBytes(24).toString('base64url')}`;
-/** What a URL has to answer with; shown to nobody but that URL. */
+/** The text a URL has to answer with; shown only to that URL. */
 export const newChallenge = (): string => randomBytes(24).toString('base64url');
 export const newWebhookId = (): string => `we_${randomBytes(18).toString('base64url')}`;
 export const newSecretName = (): string => `ws_${randomBytes(9).toString('base64url')}`;

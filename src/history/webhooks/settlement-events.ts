@@ -1,7 +1,7 @@
 import { hashOf } from '../../protocol/payment/hash.js';
 import type { SettlementRow } from '../settlement-row.js';
 
-/** What a seller can be told of a settlement. */
+/** The events of a settlement, for sellers. */
 export const SETTLEMENT_EVENTS = [
   'settlement.included',
   'settlement.finalized',
@@ -18,8 +18,8 @@ export type EventState = Pick<
 >;
 
 /**
- * What has happened between two states of a settlement, in its order. The archive may have missed the ones
- * in between: what is final was included before.
+ * The events between two states of a settlement, in their order. The archive may have missed states
+ * in between: a final payment was included before.
  *
  * @param before - `undefined` for one that the archive did not know.
  */
@@ -67,7 +67,7 @@ function isOfSameBlock(before: EventState, after: EventState): boolean {
   return before.block_hash.equals(after.block_hash);
 }
 
-/** The name of an event: the same whoever finds out, and however often. */
+/** The id of an event: the same in every process, however often it is found. */
 export function eventIdOf(type: SettlementEvent, row: SettlementRow): string {
   const { id, epoch, version_ms, version_sequence } = row;
   const name = ['event', type, id.toString('hex'), epoch, version_ms, version_sequence];

@@ -4,7 +4,7 @@ import { asked } from '../postgres/database.js';
 import { InjectTables } from '../postgres/database.module.js';
 import type { Tables } from '../postgres/tables.js';
 
-/** What waits to be told, over all endpoints that are enabled and have answered the challenge. */
+/** The pending deliveries of all endpoints that are enabled and have answered the challenge. */
 export interface WebhookBacklog {
   readonly waiting: number;
   /** Since the oldest of it happened. */

@@ -34,8 +34,8 @@ export class WebhookLimiter extends RateLimiter {
 }
 
 /**
- * Counts what makes this service post to a URL of somebody's choice: of each endpoint, and of all endpoints of an API
- * key, also of those that it deletes and makes again.
+ * Limits requests that make this service post to a URL of the caller's choice: of each endpoint,
+ * and of all endpoints of an API key, deleted ones included.
  */
 @Injectable()
 export class WebhookLimits {

@@ -31,7 +31,7 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
   };
 }
 
-/** Lanes that run low in the log, also where nobody has a webhook for them. */
+/** Logs lanes that run low, also without any webhook for them. */
 @Injectable()
 export class LaneWatchLog implements LaneWatchObserver {
   constructor(private readonly logger: PinoLogger) {}

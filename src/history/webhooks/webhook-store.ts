@@ -16,7 +16,7 @@ export interface WebhookFields {
   readonly events: readonly EventType[];
 }
 
-/** What is `undefined` stays as it is. */
+/** A field that is `undefined` stays as it is. */
 export type WebhookChange = {
   readonly [K in keyof WebhookFields]?: WebhookFields[K] | undefined;
 } & { readonly enabled?: boolean | undefined };
@@ -57,7 +57,7 @@ export interface Replayed {
 }
 
 /**
- * Endpoints as their owners make and change them. Nobody finds what is another owner's.
+ * Endpoints as their owners make and change them. An owner never finds those of another.
  *
  * @throws ArchiveError from every method.
  */

@@ -2,9 +2,9 @@ import { isAllowedHost, isPrivateLiteral } from '../../platform/fetch/address-gu
 import { isUrl } from '../../platform/http/urls.js';
 
 /**
- * What is wrong with a URL, as far as it can be told without asking for its name.
+ * The problem of a URL, as far as it shows without resolving its name.
  *
- * @param allow - hosts that may be private, and told by http.
+ * @param allow - hosts that may be private, and may use http.
  */
 export function problemOfUrl(text: string, allow: ReadonlySet<string>): string | undefined {
   // A URL is read without blanks around it, and would be kept with them.

@@ -2,21 +2,24 @@ import type { Address } from 'viem';
 import { LANE_EVENTS } from './lane-levels.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 
-/** What an endpoint may be told of. `webhook.test` and the challenge come unasked for. */
+/** Events an endpoint may subscribe to. `webhook.test` and the challenge need no subscription. */
 export const EVENT_TYPES = [...SETTLEMENT_EVENTS, ...LANE_EVENTS, 'webhook.disabled'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Asks a URL whether it wants to be told: nothing else is posted there before it has answered with what this one holds. */
+/**
+ * Asks a URL for its consent: nothing else is posted there before it has answered with the text of
+ * this event.
+ */
 export const CHALLENGE_EVENT = 'webhook.challenge';
 
-/** Where the owner of an API key wants to be told. */
+/** A subscription of the owner of an API key. */
 export interface Webhook {
   readonly id: string;
   /** Id of the API key. */
   readonly owner: string;
   readonly url: string;
   readonly description: string;
-  /** Lower case. None where an operator wants to hear of lanes alone. */
+  /** Lower case. Empty where an operator subscribes to lanes alone. */
   readonly payees: readonly Address[];
   readonly events: readonly EventType[];
   /** The newest last. */

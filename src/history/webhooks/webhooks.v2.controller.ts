@@ -49,7 +49,7 @@ import { problemOfUrl } from './webhook-url.js';
 import { deliveryViewOf, viewOf } from './webhook-view.js';
 import { Describes, DONE, EXAMPLES } from './webhooks.openapi.js';
 
-/** Where the owner of an API key wants to be told of its settlements. */
+/** Webhooks of the owner of an API key. */
 @Controller('v2/webhooks')
 @RequireScope('history')
 @RateLimited('lookup')
@@ -67,8 +67,8 @@ export class WebhooksV2Controller {
     id: 'createWebhook',
     summary: 'Tell settlements to a URL',
     description:
-      `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it hears of all that the key may list. ` +
-      '`lane.low` is told only to keys with the scope `admin`, which need no payees for it. ' +
+      `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it gets the events of all payees that the key may list. ` +
+      '`lane.low` is sent only for keys with the scope `admin`, which need no payees for it. ' +
       'The secret is in this answer and in no other. ' +
       'The URL is sent an event `webhook.challenge` first, and nothing else until it has answered with what that holds.',
     answers: { 201: jsonAnswer('Made.', 'NewWebhook', EXAMPLES.made, ['Location']) },
@@ -140,7 +140,7 @@ export class WebhooksV2Controller {
     const webhook = await this.#own(request, id);
     if (payees === undefined && events?.some(isOfSettlement) === true) {
       if (webhook.payees.length === 0) {
-        throw new BadRequestException('payees: it has none to be told of.');
+        throw new BadRequestException('payees: required for events of settlements.');
       }
     }
     const isMoved = url !== undefined && url !== webhook.url;
@@ -304,7 +304,7 @@ function checkPayees(payees: readonly Address[], { payees: allowed }: Audience):
   throw new ForbiddenException('This API key does not list one of these payees.');
 }
 
-/** @throws ForbiddenException for what the key may not hear of. */
+/** @throws ForbiddenException for events that the key may not read. */
 function checkEvents(events: readonly EventType[], { payees, isOperator }: Audience): void {
   const isOfLane = events.some((type) => LANE_EVENTS.some((name) => name === type));
   if (isOfLane && !isOperator) {
@@ -321,7 +321,7 @@ function isOfSettlement(type: EventType): boolean {
 
 const NO_SUCH_WEBHOOK = 'This API key has no webhook or delivery of that id.';
 
-/** Where there are webhooks there are API keys, and a scope lets nobody in without one. */
+/** With webhooks enabled there are API keys, and the scope check refuses a request without one. */
 function ownerOf(request: Request): string {
   const owner = callerOf(request);
   if (owner === undefined) throw new ForbiddenException();

@@ -15,7 +15,7 @@ const problem = async (metatype: Dto, sent: unknown): Promise<string> =>
   );
 
 describe('a webhook that is asked for', () => {
-  it('hears of every event of settlements unless it says otherwise', async () => {
+  it('gets every event of settlements by default', async () => {
     expect(await read(WebhookCreationDto, { url: URL_ })).toEqual({
       url: URL_,
       description: '',
@@ -66,7 +66,7 @@ describe('a webhook that is asked for', () => {
     expect(await problem(WebhookChangeDto, { owner: 'other' })).toMatch(/^a field is not known/);
   });
 
-  it('is sent again what it heard after an event, or since a time', async () => {
+  it('can get events again, after an event or since a time', async () => {
     const after = `evt_${'a'.repeat(32)}`;
     expect(await read(WebhookReplayDto, { after })).toEqual({ after });
     const since = '2026-11-22T10:00:00Z';
