@@ -10,7 +10,10 @@ export class StorageUnavailableError extends FacilitatorError {
   }
 }
 
-/** The index is being made anew, or Redis cannot be asked: what is not found now may well exist. */
+/**
+ * The index is being rebuilt, or Redis does not answer: a file that is not found now may well
+ * exist.
+ */
 export class IndexUnavailableError extends FacilitatorError {
   readonly code = 'index_unavailable';
 

@@ -13,7 +13,7 @@ export type HubOperation = 'upload' | 'download' | 'remove';
  */
 export type SaleStep = 'offered' | 'sold' | 'failed' | 'pending';
 
-/** Counts for whoever reports them. */
+/** Counters, read by health and metrics. */
 export class HubStats {
   readonly #operations = new Map<HubOperation, { count: number; bytes: number }>();
   readonly #sales = new Map<SaleStep, number>();
@@ -39,7 +39,7 @@ export class HubStats {
     this.#freedBytes += bytes;
   }
 
-  /** Bytes of payloads nobody could find any more that this process has given back to the storage. */
+  /** Bytes of unreferenced payloads that this process has freed. */
   get freedBytes(): number {
     return this.#freedBytes;
   }

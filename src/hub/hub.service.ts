@@ -21,7 +21,7 @@ import {
 import { verifiedRead } from './storage/verified-read.js';
 import { HubRefusal } from './wire/hub-refusal.js';
 
-/** What clients are told of a stored payload. */
+/** A stored payload as clients see it. */
 interface Descriptor {
   /** `<owner>/<volume>.log`, as the original names volumes. */
   readonly File: string;
@@ -99,7 +99,7 @@ export class HubService {
    * The newest payload of a name.
    *
    * @param owner - any when absent.
-   * @throws HubRefusal when there is none.
+   * @throws HubRefusal when the name does not exist.
    */
   async find(owner: string | undefined, id: string): Promise<NamedObject> {
     const named = await this.lookUp(owner, id);
@@ -124,7 +124,7 @@ export class HubService {
     return found;
   }
 
-  /** As {@link find}; `undefined` when there is none. */
+  /** As {@link find}; `undefined` when the name does not exist. */
   lookUp(owner: string | undefined, id: string): Promise<NamedObject | undefined> {
     return this.index.lookUp(owner, id);
   }
@@ -157,7 +157,10 @@ export class HubService {
     await this.storage.note({ op: 'retention', owner, id: '', days });
   }
 
-  /** Serves bytes to nobody, or to everybody again; durable, and so everywhere, when this resolves. */
+  /**
+   * Stops serving these bytes, or serves them again. The change is durable when this resolves, and
+   * so holds in every process.
+   */
   async noteTakedown(takedown: Omit<Takedown, 'order'>): Promise<void> {
     this.index.assertSound();
     await this.storage.note(takedown);
@@ -182,7 +185,7 @@ export class HubService {
     await this.storage.note({ op: 'price', owner, id, terms: '', withdraws });
   }
 
-  /** A part of a payload, each piece verified before it is handed out. */
+  /** A part of a payload, each piece verified before it is returned. */
   async *read(object: StoredObject, from: number, length: number): AsyncGenerator<Uint8Array> {
     try {
       yield* verifiedRead(this.storage, object, from, length);
@@ -193,7 +196,7 @@ export class HubService {
     }
   }
 
-  /** @throws HubRefusal when there is none. */
+  /** @throws HubRefusal when the name does not exist. */
   async remove(name: ObjectName): Promise<void> {
     await this.find(name.owner, name.id);
     await this.storage.note({ op: 'remove', owner: name.owner, id: name.id });

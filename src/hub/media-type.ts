@@ -10,10 +10,10 @@ export function isMediaType(text: string): boolean {
 }
 
 /**
- * The media type in a `Content-Type`, in its one form. What parameters say is left out: they are of the sender's
- * transport more often than of the file.
+ * The media type in a `Content-Type`, in its one form. What parameters say is left out: they are of
+ * the sender's transport more often than of the file.
  *
- * @returns `undefined` where there is none, or none that can be read.
+ * @returns `undefined` without a readable type.
  */
 export function mediaTypeIn(header: string | undefined): string | undefined {
   const [type = ''] = (header ?? '').split(';', 1);
@@ -41,7 +41,10 @@ const SHOWN: ReadonlySet<string> = new Set([
   'text/csv',
 ]);
 
-/** Whether bytes of this type may be shown in place, whoever stored them. Anything else is an attachment. */
+/**
+ * Whether bytes of this type may be shown in place, no matter who stored them. Anything else is an
+ * attachment.
+ */
 export function isShown(type: string | undefined): boolean {
   return type !== undefined && SHOWN.has(type);
 }

@@ -53,7 +53,7 @@ export class ApiRetentionController {
     throw HubRefusal.malformed(`days must be a number from ${least} to ${most}, or 0 for ever`);
   }
 
-  /** What is noted is bounded by what is stored. */
+  /** The size of a note is bounded by the stored bytes. */
   async #assertKnown(owner: string): Promise<void> {
     const { bytes } = await this.listing.usageOf(owner);
     if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');

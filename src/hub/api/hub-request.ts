@@ -92,7 +92,7 @@ export const Owner = createParamDecorator(
   (_: unknown, context: ExecutionContext) => requestIn(context).owner,
 );
 
-/** Makes a DTO of fields. The messages of its decorators are told as they are, a line each. */
+/** Makes a DTO of fields. The messages of its decorators are answered unchanged, a line each. */
 class DtoPipe implements PipeTransform<Fields> {
   transform(fields: Fields, { metatype }: ArgumentMetadata): object {
     return readDto(metatype as Type<object>, fields);
@@ -113,7 +113,7 @@ export const RawFields = createParamDecorator(
   (_: unknown, context: ExecutionContext) => requestIn(context).fields,
 );
 
-/** What was sent, as the DTO that is the type of the parameter. */
+/** The request's fields, as the DTO that is the type of the parameter. */
 export const RequestFields = (): ParameterDecorator => RawFields(new DtoPipe());
 
 /** A controller of the hub. @param between - asked before the caller is. */

@@ -62,7 +62,7 @@ export class MessageDto {
     this.message = textOf(fields, 'message');
     this.owner = textOf(fields, 'owner');
     this.id = textOf(fields, 'id');
-    // An empty name is none.
+    // An empty name counts as absent.
     this.bucket = textOf(fields, 'bucket');
     this.kind = textOf(fields, 'kind') || 'memory';
     this.contentType = textOf(fields, 'contenttype');

@@ -125,7 +125,7 @@ function needleRow(
   };
 }
 
-/** What clients are told where nobody has said what it is. */
+/** The type that clients get for a file without one. */
 function typeOf({ contentType = 'text/plain' }: StoredObject): string {
   return contentType;
 }

@@ -4,10 +4,10 @@ import type { NewObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 
 /**
- * The bucket a message names itself: the text `name` of a message that is a JSON object. Agents write
- * their own name there.
+ * The bucket a message names itself: the text `name` of a message that is a JSON object. Agents
+ * write their own name there.
  *
- * @returns an empty text where there is none, or none that is a name of a bucket.
+ * @returns an empty text without a valid name of a bucket.
  */
 export function ownBucketOf(message: string): string {
   if (!message.trimStart().startsWith('{')) return '';

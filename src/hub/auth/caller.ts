@@ -14,12 +14,12 @@ export function canonicalOwner(owner: string): string {
 /** Who asks, as far as the hub wants to know. */
 export class Caller {
   private constructor(
-    /** Lower case; nobody signed where it is absent. */
+    /** Lower case; absent without a signature. */
     readonly signer: Address | undefined,
     private readonly bodySha256: Hex | undefined,
   ) {}
 
-  /** Of a hub, or a route, that asks nobody for a signature. */
+  /** Of a hub, or a route, that requires no signature. */
   static readonly anyone = new Caller(undefined, undefined);
 
   /** @param bodySha256 - that the signature is bound to, if it is. */

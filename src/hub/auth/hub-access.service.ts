@@ -52,9 +52,9 @@ export class HubAccess {
   }
 
   /**
-   * Who has signed, in whatever hub and by whatever form is taken here.
+   * The signer, of any hub and in any accepted form.
    *
-   * @returns `undefined` when nobody has.
+   * @returns `undefined` without a signature.
    * @throws HubRefusal when the signature is no good one.
    */
   async signerOf(request: Request): Promise<Caller | undefined> {

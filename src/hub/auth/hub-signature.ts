@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Address, Hex } from 'viem';
 import { keccak256Digits } from '../../protocol/evm/keccak.js';
 
-/** Finds the account behind a digest and a 65-byte signature, `undefined` where there is none. */
+/** Finds the account behind a digest and a 65-byte signature; `undefined` for an invalid one. */
 export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;
 
 const SIGNATURE = /^0x[0-9a-f]{130}$/;

@@ -15,7 +15,7 @@ export { STRICT_TYPES, strictDomain };
 /** The parts of a strict signature that travel in the header. */
 export interface StrictAuthorization {
   readonly owner: Address;
-  /** Of the body as sent, 32 bytes; of nothing where there is none. */
+  /** Of the body as sent, 32 bytes; of an empty text without a body. */
   readonly bodySha256: Hex;
   /** Unix seconds; the signature is worth nothing afterwards. */
   readonly expiry: number;

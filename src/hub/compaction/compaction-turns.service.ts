@@ -19,7 +19,7 @@ const ROUND_MS = 3_600_000;
 const TURN_MS = 60_000;
 const LEAST_MS = 1000;
 
-/** Gives bytes back that nobody can find any more: in the process that writes (fs), or in one at a time (s3). */
+/** Frees unreferenced bytes: in the process that writes (fs), or in one process at a time (s3). */
 @Injectable()
 export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
   readonly #compaction: Compaction;

@@ -44,13 +44,13 @@ interface SecondOpinion {
 export type CompactableStorage = Pick<StorageProvider, 'entries' | 'note' | 'free' | 'orderSlack'>;
 
 /**
- * Gives bytes back that nobody can find and nobody needs any more. What those are the journal says: the index can be
- * lost, set back or written by others, and bytes that are gone do not come back. The index can only object: what somebody
- * finds now is kept. A turn reads the journal once and looks at as
- * many names as it can remember; the turns after it look at the others.
+ * Frees bytes that are unreferenced and not needed any more. The journal decides, because the index
+ * can be lost, set back or changed by others, and freed bytes do not come back. The index can only
+ * object: bytes that can be found now are kept. A turn reads the journal once and looks at as many
+ * names as it can remember; the following turns look at the others.
  */
 export class Compaction {
-  /** Nobody can choose names that all fall into one part. */
+  /** Secret, so that no one can choose names that all fall into one part. */
   readonly #salt = randomBytes(16).toString('hex');
   #parts = 1;
   #part = 0;

@@ -89,7 +89,7 @@ describe('the history of a name', () => {
     expect(dead([put(1), price(2), put(3), remove(4, 1), price(9500, '')])).toEqual([]);
   });
 
-  it('does not take a price for ended that somebody took away on a condition', () => {
+  it('does not take a price for ended that was removed on a condition', () => {
     const withdrawal: JournalEntry = { ...price(3, ''), withdraws: 'ab' } as JournalEntry;
     expect(dead([put(1), price(2), withdrawal, put(4), remove(5, 1)])).toEqual([]);
     expect(dead([put(1), price(2), withdrawal, put(4), remove(5)])).toEqual([1, 4]);

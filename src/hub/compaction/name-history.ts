@@ -9,7 +9,7 @@ export interface StoredPlace extends Place {
 export interface CompactionRules {
   /** Older payloads of a name that can be read. */
   readonly versions: number;
-  /** From when nobody can find a payload any more until its bytes go: answers under way need them. */
+  /** From when a payload is unreferenced until its bytes are freed: answers under way need them. */
   readonly grace: number;
   /** The same for a name that had a price: who has paid may come back for as long. */
   readonly soldGrace: number;
@@ -21,7 +21,7 @@ export interface CompactionRules {
 /** More is not remembered of one name, however often it is written: its bytes stay. */
 const FACTS_MOST = 10_000;
 
-/** What the journal says about one name that decides which of its bytes somebody may still need. */
+/** The journal's entries about one name, which decide which of its bytes may still be needed. */
 export class NameHistory {
   readonly #puts: StoredPlace[] = [];
   readonly #removals: { readonly order: number; readonly upTo: number | undefined }[] = [];
@@ -71,8 +71,8 @@ export class NameHistory {
   }
 
   /**
-   * Payloads that lie there, though nobody can find them and nobody needs them any more. What is in doubt is not one of
-   * them: bytes that are gone do not come back.
+   * Payloads that are stored, but unreferenced and not needed any more. Payloads in doubt are left
+   * out: freed bytes do not come back.
    */
   dead(rules: CompactionRules): readonly StoredPlace[] {
     return this.#unfreed().filter(({ order }) => {
@@ -105,9 +105,10 @@ export class NameHistory {
     return this.#puts.filter((put) => !this.#freed.has(placeIn(put)));
   }
 
-  /** @param since - when nobody could find it any more. */
+  /** @param since - when it became unreferenced. */
   #isOver(since: number, { grace, soldGrace, slack, now }: CompactionRules): boolean {
-    // What is sold is what the price was set on, also when the name was given up and written again meanwhile.
+    // The sold bytes are those the price was set on, also when the name was removed and written
+    // again meanwhile.
     if (this.#prices.length === 0) return since + slack + grace <= now;
     const soldUntil = this.#soldUntil();
     return soldUntil !== undefined && Math.max(since, soldUntil) + slack + soldGrace <= now;

@@ -6,8 +6,8 @@ interface Membership {
 }
 
 /**
- * The conversation of an id is what stands before its last underscore: `c_1_0` is number 0 of `c_1`, and
- * nobody else's. Ids without one belong to no conversation.
+ * The conversation of an id is the text before its last underscore: `c_1_0` is number 0 of `c_1`
+ * and of no other one. Ids without one belong to no conversation.
  */
 export function membershipOf(id: string): Membership | undefined {
   const at = id.lastIndexOf('_');

@@ -20,7 +20,7 @@ import {
   type MetaFields,
 } from './index-tables.js';
 
-/** How often the index is looked at when nobody asks for anything. */
+/** How often the index is checked without requests. */
 const WATCH_MS = 1000;
 const RETRY_MS = 500;
 /** How long an upload waits for an index that is being mended; its payload is durable already. */
@@ -37,14 +37,14 @@ export interface NamedObject {
   readonly object: StoredObject;
   /** What it costs, as `src/hub/sales/price.ts` writes it; `undefined` where it costs nothing. */
   readonly terms: string | undefined;
-  /** What was taken down of its bytes, and of those that its price is of. */
+  /** Takedowns of its bytes, and of those that its price is of. */
   readonly takedowns: readonly Takedown[];
 }
 
 /**
- * The index in Redis, kept true to the storage's journal. It may be lost, set back or belong to other
- * data at any time; that is noticed by whoever asks, and once a second, and mended from the journal.
- * Until then nothing is said to be missing.
+ * The index in Redis, kept true to the storage's journal. It may be lost, set back or belong to
+ * other data at any time. Every request, and a check each second, notice that, and the index is
+ * repaired from the journal. Until then no file is reported as missing.
  */
 export class HubIndex implements StorageObserver {
   readonly #tables: IndexTables;
@@ -67,7 +67,7 @@ export class HubIndex implements StorageObserver {
     this.#opening = opening;
     await opening.begin(this);
     this.#timer = setInterval(() => {
-      // What is wrong is mended by the call itself; that Redis is away is seen by who asks.
+      // The check repairs the index itself; requests report an outage of Redis.
       this.check().catch(() => undefined);
     }, WATCH_MS);
   }
@@ -108,7 +108,8 @@ export class HubIndex implements StorageObserver {
       if (known !== undefined && (await this.#apply(known, entries))) return;
       this.log.missing('it is not the one that was known');
     } catch (error) {
-      // Whether Redis has taken them nobody knows: they are in the journal, and applied from there.
+      // It is not known whether Redis has taken them: they are in the journal, and applied from
+      // there.
       this.log.failed(error);
     }
     this.#mend();
@@ -132,8 +133,8 @@ export class HubIndex implements StorageObserver {
   }
 
   /**
-   * The terms in a row of a price, `undefined` where there are none. A row that this service has not written is the end of
-   * the index: it is made anew from the journal.
+   * The terms in a row of a price, `undefined` without a price. After a row that this service has
+   * not written the index is rebuilt from the journal.
    *
    * @throws IndexUnavailableError
    */
@@ -158,7 +159,7 @@ export class HubIndex implements StorageObserver {
       throw new IndexUnavailableError('Redis', error);
     }
     await this.check();
-    if (this.#known?.generation !== before) throw new IndexUnavailableError('it was made anew');
+    if (this.#known?.generation !== before) throw new IndexUnavailableError('it was rebuilt');
     return result;
   }
 
@@ -170,10 +171,10 @@ export class HubIndex implements StorageObserver {
   }
 
   /**
-   * Asks nobody.
+   * Uses known state only.
    *
-   * @throws StorageUnavailableError while nobody knows which data it has to be of; IndexUnavailableError
-   *   while it is being mended here.
+   * @throws StorageUnavailableError while the storage's identity is not known;
+   *   IndexUnavailableError while it is being repaired here.
    */
   assertSound(): void {
     if (!this.isOpen) throw new StorageUnavailableError('start');

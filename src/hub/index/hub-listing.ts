@@ -100,7 +100,7 @@ const BUCKET_STEPS = 10;
 /** Members of a conversation that are in memory at a time. */
 const MEMBERS_AT_ONCE = 16;
 
-/** What the index lists. Newest first, but for the members of a conversation. */
+/** Lists of the index. Newest first, except for the members of a conversation. */
 @Injectable()
 export class HubListing {
   constructor(private readonly index: HubIndex) {}

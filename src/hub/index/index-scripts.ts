@@ -76,8 +76,8 @@ local function take_down(order, text)
   else redis.call('ZREM', I .. 'td', e.sha256) end
 end
 
--- Whether a removal of an order was meant for a name that somebody was putting a price on: nothing that is for sale is
--- given up for its age. A row without terms is a price that was taken away.
+-- Whether a removal for age meets a name whose price was set at the same time: a file that is for sale is never
+-- removed for its age. A row without terms is a removed price.
 local function is_spared(order, owner, id)
   local row = redis.call('HGET', I .. 'p:' .. owner, id)
   if not row then return false end
@@ -234,7 +234,7 @@ return 1
 );
 
 /**
- * Takes entries into an index that is being made anew, and which nobody reads yet.
+ * Adds entries to an index that is being rebuilt, and that is not read yet.
  *
  * | ARGV | |
  * |---|---|
@@ -242,7 +242,7 @@ return 1
  * | 2 | how many older payloads of a name are kept |
  * | 3… | entries |
  *
- * Returns 1, or 0 when another process makes it now.
+ * Returns 1, or 0 when another process rebuilds it now.
  */
 export const REBUILD = script(
   'hub rebuild',
@@ -255,7 +255,7 @@ return 1
 );
 
 /**
- * Opens an index that was made anew to its readers.
+ * Opens a rebuilt index to its readers.
  *
  * | ARGV | |
  * |---|---|
@@ -264,7 +264,7 @@ return 1
  * | 3 | generation |
  * | 4 | greatest order applied |
  *
- * Returns 1, or 0 when another process makes it now.
+ * Returns 1, or 0 when another process rebuilds it now.
  */
 export const PUBLISH = script(
   'hub publish',

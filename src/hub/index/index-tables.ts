@@ -136,7 +136,7 @@ export class IndexTables {
     const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
       (await this.#run(REBUILD, [this.#processId, ...this.#arguments(chunk)])) === 1;
     for await (const chunk of chunksOf(storage.entries(0))) {
-      // What was given up for its age is judged when all prices are known.
+      // Removals for age are applied when all prices are known.
       if (!(await take(chunk.filter((entry) => !isForAge(entry))))) return undefined;
       count += chunk.length;
       removals.push(...chunk.filter(({ op }) => op === 'remove'));
@@ -152,7 +152,10 @@ export class IndexTables {
     return { state: { generation, last }, entries: count };
   }
 
-  /** Another format, another number of versions, or prices that are marked otherwise: such an index is made anew. */
+  /**
+   * With another format, another number of versions, or prices sealed otherwise the index is
+   * rebuilt.
+   */
   isOurFormat(generation: string): boolean {
     return generation.startsWith(`${this.#format}-`);
   }
@@ -162,8 +165,9 @@ export class IndexTables {
   }
 
   /**
-   * Whether processes with other rules have made it of the same data a short time ago. While a deployment changes the rules,
-   * both kinds are there: were each to make it anew as soon as it is the other's, nobody would have one.
+   * Whether processes with other settings have rebuilt it from the same data a short time ago.
+   * During a deployment both kinds run: if each rebuilt the index of the other, it would never be
+   * usable.
    */
   async isOfOthersJustNow(storeId: string): Promise<boolean> {
     const fields = ['generation', 'store', 'since'] as const;
@@ -174,7 +178,8 @@ export class IndexTables {
   }
 
   /**
-   * From now on nobody believes it, in no process; who may makes it anew. Another generation stays as it is.
+   * Marks it as unusable for all processes; one of them rebuilds it. Another generation stays as it
+   * is.
    *
    * @throws IndexUnavailableError
    */

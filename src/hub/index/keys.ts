@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Every Redis key of the hub. Names from outside stand in keys and lists as {@link keyPart} writes them:
- * short, and no two alike. What begins with `hub:i:` is the index: it can be lost, and is made anew from
- * the storage's journal; all of it grows with what is stored and is removed with it. The names themselves
- * stand in the entries of `hub:i:o:` alone.
+ * Every Redis key of the hub. Names from outside stand in keys and lists as {@link keyPart} writes
+ * them: short, and no two alike. Keys that begin with `hub:i:` are the index: it can be lost, and
+ * is rebuilt from the storage's journal. It grows with the stored files and is removed with them.
+ * The names themselves stand in the entries of `hub:i:o:` alone.
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
@@ -31,9 +31,9 @@ import { createHash } from 'node:crypto';
  * | `hub:i:f:<owner>` | set | always | payloads that are freed, `<volume>:<start>` |
  * | `hub:i:d` | hash | always | counts by `<days since 1970>:<owners, buckets, objects, bytes or volumes>`: what came on that day (UTC) |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
- * | `hub:rebuild` | string | 10 seconds, renewed | the process that makes the index anew |
+ * | `hub:rebuild` | string | 10 seconds, renewed | the process that rebuilds the index |
  * | `hub:sweep` | string | 50 seconds | a process looks for files that are older than their owners want |
- * | `hub:compaction` | string | a minute | a process gives bytes back that nobody can find |
+ * | `hub:compaction` | string | a minute | a process frees unreferenced bytes |
  * | `hub:nonce:<owner>:<nonce>` | string | until the signature expires | a strict signature that was used |
  * | `hub:links:spent:<owner>` | zset | until the last is over | nonces of share links that were used up or taken back, by when they are over |
  * | `hub:links:void:<owner>` | string | 30 days | links that were issued until then (Unix seconds) are taken back |

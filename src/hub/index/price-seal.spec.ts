@@ -13,7 +13,7 @@ describe('the mark of a price', () => {
     expect(seal.termsIn(name, `7|${seal.rowOf({ ...pricing, terms: '' })}`)).toBe('');
   });
 
-  it('is of a seal that is told from others', () => {
+  it('is of a seal with an id of its own', () => {
     expect(seal.id).toMatch(/^[0-9a-f]{12}$/);
     expect(new PriceSeal('a secret of the tests').id).toBe(seal.id);
     expect(new PriceSeal('another').id).not.toBe(seal.id);
@@ -28,7 +28,7 @@ describe('the mark of a price', () => {
     ['another owner', `7|${seal.rowOf({ ...pricing, owner: 'p' })}`],
     ['no mark', `7|${pricing.terms}`],
     ['nothing', ''],
-  ])('is none for %s', (_what, changed) => {
+  ])('is rejected for %s', (_what, changed) => {
     expect(seal.termsIn(name, changed)).toBeUndefined();
   });
 });

@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ObjectName, Pricing } from '../storage/storage-provider.js';
 
 /**
- * Marks the prices in the index as written by this service: `<order>|<MAC>|<terms>`. Who can write Redis could
- * otherwise change what a file costs, and whom that is paid to. The journal has no such mark: a secret that was
- * changed only means that the index is made anew.
+ * Marks the prices in the index as written by this service: `<order>|<MAC>|<terms>`. Otherwise a
+ * writer of Redis could change the price of a file and its payee. The journal has no such mark:
+ * after a change of the secret the index is rebuilt.
  *
  * A row that is taken out, or an older one of the same file that is put back, is not noticed.
  */
@@ -17,15 +17,15 @@ export class PriceSeal {
     return createHmac('sha256', this.secret).update('seal').digest('hex').slice(0, 12);
   }
 
-  /** What stands behind the order. */
+  /** The text after the order. */
   rowOf({ order, owner, id, terms }: Pricing): string {
     return `${this.#mac(order, { owner, id }, terms)}|${terms}`;
   }
 
   /**
    * @param row - as the index has it.
-   * @returns the terms, empty where there are none any more; `undefined` for a row that was not written here for this
-   *   name.
+   * @returns the terms, empty for a removed price; `undefined` for a row that was not written here
+   *   for this name.
    */
   termsIn(name: ObjectName, row: string): string | undefined {
     const [order = '', mac = ''] = row.split('|', 2);

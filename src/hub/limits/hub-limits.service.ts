@@ -81,7 +81,7 @@ export class HubLimits {
    * A place among the long answers under way, until this one is read or its client has gone.
    *
    * @returns gives it back before that.
-   * @throws HubRefusal when there is none.
+   * @throws HubRefusal when all places are taken.
    */
   takeStream(request: Request, response: Response): () => void {
     const release = this.#streams.take(customerGroup(request.ip));
@@ -113,10 +113,10 @@ export class HubLimits {
   }
 
   /**
-   * Room of the index for a note that an owner has made. Anybody is one who has a key; of those that have stored something
-   * the notes are bounded by that, and are taken also where the index is nearly full.
+   * Room in the index for a note of an owner. Anyone with a key can be an owner, so only owners
+   * with stored files may add notes when the index is nearly full: their files bound the notes.
    *
-   * @throws HubRefusal where there is none.
+   * @throws HubRefusal where the index is full.
    */
   async takeNote(owner: string): Promise<void> {
     const inUse = await this.#index.take(NOTE_BYTES);

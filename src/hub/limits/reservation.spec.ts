@@ -56,7 +56,7 @@ describe('uploads that never end', () => {
   it('take no more of the disk together than is free', async () => {
     const hub = hubWith({ disk: 8 * MIB });
     const sent = await Promise.all(Array.from({ length: 5 }, () => hub.send(hub.begin(), 4 * MIB)));
-    // What comes before the next step is granted is in memory.
+    // Bytes before the next granted step are in memory.
     expect(sent.reduce((all, bytes) => all + bytes)).toBeLessThan((8 + 5) * MIB);
   });
 

@@ -25,7 +25,7 @@ export interface Rooms {
   readonly assertCount: (object: NewObject, others: number) => Promise<void>;
 }
 
-/** The room of one upload: it grows as the upload comes in, and is given back as a whole. */
+/** The room of one upload: it grows as the upload comes in, and is released as a whole. */
 export class Reservation {
   /** Came in, and not granted yet. */
   #pending = 0;
@@ -94,12 +94,15 @@ export class Reservation {
     this.#held = bytes;
   }
 
-  /** What is full by others' doing is no fault of this request, and may be mended any time. */
+  /**
+   * A limit that other uploads have filled is no fault of this request, and may be free again at
+   * any time.
+   */
   async #grant(): Promise<void> {
     const { underWay, disk, assertQuota } = this.rooms;
     const bytes = this.#pending;
     this.#pending = 0;
-    // What was granted before is on its way out of memory.
+    // Bytes granted before are on their way out of memory.
     this.#use();
     await this.#take(disk, bytes, 'the storage is nearly full; nothing more is taken');
     if (this.owner === undefined) {

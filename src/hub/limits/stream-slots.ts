@@ -5,7 +5,7 @@ import { HubRefusal } from '../wire/hub-refusal.js';
  * them with what is on its way to the client, for as long as the client takes to read it.
  */
 const ALL_MAX = 128;
-/** Of one address, IPv6 by /56: nobody's slow reading keeps others from reading. */
+/** Of one address, IPv6 by /56, so that slow readers do not block others. */
 const ADDRESS_MAX = 32;
 const RETRY_AFTER_SECONDS = 2;
 

@@ -1,4 +1,7 @@
-/** What is whole and not in the index yet, and what owners were granted for uploads. It holds no more than there is. */
+/**
+ * Uploads that are complete and not in the index yet, and the room granted to uploads, by owner. It
+ * holds only owners with such uploads.
+ */
 export class UnderWay {
   readonly #byOwner = new Map<string, number>();
   #objects = 0;

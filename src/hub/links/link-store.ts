@@ -27,8 +27,8 @@ const LINK_STATES: ReadonlySet<unknown> = new Set<LinkState>(['open', 'spent', '
  *
  * | KEYS | |
  * |---|---|
- * | 1 | of the index: `since` is when it was made anew |
- * | 2 | until when of issue its owner took back all links |
+ * | 1 | of the index: `since` is when it was rebuilt |
+ * | 2 | issued until this time, all links of its owner are revoked |
  * | 3 | links of its owner that were spent, by when they are over |
  *
  * | ARGV | |
@@ -66,7 +66,7 @@ return 'open'
 `,
 );
 
-/** What is noted of a link, or of a family of them. */
+/** The stored state of a link, or of a family of links. */
 interface Noted {
   readonly owner: string;
   readonly nonce: string;
@@ -85,7 +85,7 @@ export class LinkStore {
   }
 
   /**
-   * Uses a link up; of any number of callers one hears `open`.
+   * Uses a link up; of any number of callers one gets `open`.
    *
    * @throws RedisUnavailableError: it may be spent.
    */

@@ -17,7 +17,10 @@ const KIND = {
   lifetimeMaxSeconds: LINK_LIFETIME_MAX_SECONDS,
 };
 
-/** One file of an owner, for whoever has the link: the content it names, else the newest of the name. */
+/**
+ * One file of an owner, for the bearer of the link: the content it names, else the newest of the
+ * name.
+ */
 export interface ShareLink extends OwnersLink {
   /** Whether it is used up by the first answer with bytes. */
   readonly once: boolean;

@@ -10,8 +10,8 @@ import { readShareLink, type ShareLink, verifyShareLink } from './share-link.js'
 import { assertFamily } from './signed-link.js';
 
 /**
- * Share links: an owner's signature over one of its files, which whoever has it may read until it is over,
- * used up or taken back. The hub makes none and keeps none; it remembers those that were spent.
+ * Share links: an owner's signature that lets its bearer read one file until the link has expired,
+ * is used up or revoked. The hub makes none and keeps none; it remembers those that were spent.
  */
 @Injectable()
 export class ShareLinks {
@@ -36,7 +36,8 @@ export class ShareLinks {
   /**
    * A link that is good for one answer is used up by this.
    *
-   * @throws HubRefusal when somebody else was first; RedisUnavailableError when nobody knows.
+   * @throws HubRefusal when another request was first; RedisUnavailableError when that is not
+   *   known.
    */
   async use(link: ShareLink): Promise<void> {
     if (link.once) assertOpen(await this.store.spend(link, nowSeconds()));

@@ -18,7 +18,10 @@ const KIND = {
   lifetimeMaxSeconds: UPLOAD_LIFETIME_MAX_SECONDS,
 };
 
-/** One upload under a name of its owner, by whoever has the link: of these bytes, where it names them. */
+/**
+ * One upload under a name of its owner, by the bearer of the link: of these bytes, where it names
+ * them.
+ */
 export interface UploadLink extends OwnersLink {
   /** Bytes of the file; what the hub takes at most is the bound all the same. */
   readonly maxBytes: number;

@@ -22,8 +22,8 @@ class AlreadyStored extends Error {
 }
 
 /**
- * Upload links: an owner's signature, by which whoever has it stores one file under one name of that owner, once.
- * The hub makes none and keeps none; it remembers those that were used.
+ * Upload links: an owner's signature that lets its bearer store one file under one name of that
+ * owner, once. The hub makes none and keeps none; it remembers those that were used.
  */
 @Injectable()
 export class UploadLinks {
@@ -56,8 +56,8 @@ export class UploadLinks {
   }
 
   /**
-   * Stores what a link lets somebody store. It is used up when the bytes are whole, and as the link wants them. Where
-   * storing them fails, the same bytes may come again.
+   * Stores the upload of a link. The link is used up when the bytes are complete, and as the link
+   * wants them. Where storing them fails, the same bytes may come again.
    *
    * @throws HubRefusal, StorageUnavailableError, IndexUnavailableError, RedisUnavailableError
    */
@@ -143,7 +143,7 @@ export class UploadLinks {
     }
   }
 
-  /** What the hub refuses it has not stored; of any other failure nobody knows. */
+  /** A refused upload was not stored; after any other failure that is not known. */
   async #leaveFailed(
     link: UploadLink,
     by: string,

@@ -35,12 +35,12 @@ const UPLOAD_STATES: ReadonlySet<unknown> = new Set<UploadState>([
 ]);
 
 /**
- * Whether a link may be used, and notes for which bytes it is, or that nobody may use it.
+ * Whether a link may be used; notes its bytes, or that it is revoked.
  *
  * | KEYS | |
  * |---|---|
- * | 1 | of the index: `since` is when it was made anew |
- * | 2 | until when of issue its owner took back all upload links |
+ * | 1 | of the index: `since` is when it was rebuilt |
+ * | 2 | issued until this time, all upload links of its owner are revoked |
  * | 3 | upload links of its owner that were used, by when they are over |
  * | 4 | this link: `sha256` of what it is used for, `by` whom, `lease` until when (Unix seconds), `done` |
  * | 5, 6 | the families of the link, in the same form |
@@ -128,7 +128,7 @@ return 1
 `,
 );
 
-/** What is noted of a link, or of a family of them. */
+/** The stored state of a link, or of a family of links. */
 interface Noted {
   readonly owner: string;
   readonly nonce: string;
@@ -147,8 +147,8 @@ export class UploadStore {
   }
 
   /**
-   * From now on the link is for these bytes alone. Of any number of callers one hears `open` or `again`, until it
-   * leaves, or for half a minute.
+   * From now on the link is for these bytes alone. Of any number of callers one gets `open` or
+   * `again`, until it leaves, or for half a minute.
    *
    * @param by - names the call.
    * @throws RedisUnavailableError: it may be begun.
@@ -168,7 +168,7 @@ export class UploadStore {
   }
 
   /**
-   * Nobody may use it any more. What is being stored at this moment is stored.
+   * Revokes it. An upload under way at this moment is stored.
    *
    * @throws RedisUnavailableError
    */

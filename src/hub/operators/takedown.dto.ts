@@ -2,7 +2,7 @@ import { ApiSchema } from '@nestjs/swagger';
 import { Field, IsQueryInteger, IsText } from '../../platform/http/validators.js';
 import { plainText } from '../../protocol/listing/seller-words.js';
 
-/** Characters of a reason. It is told to whoever asks for the file, and kept for ever. */
+/** Characters of a reason. Every request for the file shows it, and it is kept for ever. */
 const REASON_MAX = 200;
 
 const IsReason = (): PropertyDecorator =>
@@ -13,12 +13,12 @@ const IsReason = (): PropertyDecorator =>
       message: `must be 1 to ${REASON_MAX} characters of one line, without tags`,
       schema: { type: 'string', minLength: 1, maxLength: REASON_MAX },
     },
-    { description: 'It is told to whoever asks for the file, and kept for ever.' },
+    { description: 'Every request for the file shows it, and it is kept for ever.' },
   );
 
 function isReason(value: unknown): boolean {
   const { text, isCut } = plainText(value, REASON_MAX);
-  // What is kept for ever is what was written.
+  // The stored text is exactly the written one.
   return text !== undefined && !isCut;
 }
 

@@ -34,7 +34,7 @@ export class TakedownsController {
 
   @Get('takedowns')
   @Private()
-  @DescribesList('hubTakedowns', 'Bytes that are served to nobody, the newest first')
+  @DescribesList('hubTakedowns', 'Bytes that are not served any more, the newest first')
   list(@Query() { offset, limit: length }: RowsDto): ReturnType<Takedowns['list']> {
     return this.takedowns.list({ offset, length });
   }
@@ -51,7 +51,7 @@ export class TakedownsController {
   @Private()
   @DescribesAct(
     'hubTakeDown',
-    'Serves bytes to nobody, under whatever names',
+    'Stops serving bytes, under all names',
     'HubTakenDown',
     TAKEDOWN_REFUSALS,
   )

@@ -76,7 +76,7 @@ export class Takedowns {
     return { outcome: 'restored', sha256 };
   }
 
-  /** What is taken down now, the newest first. @throws IndexUnavailableError */
+  /** The takedowns in force, the newest first. @throws IndexUnavailableError */
   async list(
     page: Page,
   ): Promise<{ readonly takedowns: readonly TakedownView[]; readonly count: number }> {
@@ -107,7 +107,7 @@ export class Takedowns {
   async #assertRoom(more: number): Promise<void> {
     const { count } = await this.listing.takenDown({ offset: 0, length: 0 });
     if (more === 0 || count + more <= TAKEDOWNS_MOST) return;
-    const message = `${TAKEDOWNS_MOST} contents are taken down: put back some that nobody stores any more.`;
+    const message = `${TAKEDOWNS_MOST} contents are taken down: put back some that are not stored any more.`;
     throw new CodedError(409, 'takedowns_full', message);
   }
 }

@@ -8,7 +8,8 @@ const AT_ONCE = 100;
 const SWEEP_MOST = 10_000;
 
 /**
- * Gives up what is older than its owner wants. What has a price is kept, until the price is taken away.
+ * Removes files that are older than their owners want. A file with a price stays until the price is
+ * removed.
  *
  * @param now - milliseconds since the epoch.
  * @returns how many files were given up.

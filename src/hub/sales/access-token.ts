@@ -37,7 +37,7 @@ export class SalesSecret {
     return u > now ? { authorizationId: a, payer: p, fileTag: f, until: u } : undefined;
   }
 
-  /** Nobody can guess it: who knows it is told of success as the hub is. */
+  /** Not guessable: the facilitator answers success to anyone who knows it. */
   idempotencyKeyOf(sha256: string, payer: string, authorizationId: string): string {
     return this.#mac('settle', [sha256, payer, authorizationId].join('.'));
   }

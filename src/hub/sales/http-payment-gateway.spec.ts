@@ -40,7 +40,7 @@ describe('a facilitator over HTTP', () => {
   });
 
   it.each(['', '<html>', '[]', '{}', '{"success":"yes"}', `"${'x'.repeat(70_000)}"`])(
-    'did not answer by what cannot be read (%#): nobody knows what it did',
+    'did not answer by an unreadable answer (%#): its effect is not known',
     async (body) => {
       answering(body);
       await expect(gateway.settle(PAYMENT, 'order')).rejects.toThrow(GatewayUnavailableError);

@@ -55,7 +55,10 @@ export function paymentRequired(price: Price, publicUrl: string, error: string):
   };
 }
 
-/** What is sold, for the buyer and for the catalogue (`bazaar`) of the facilitator that settles it. */
+/**
+ * The declaration of a file, for the buyer and for the catalogue (`bazaar`) of the facilitator that
+ * settles it.
+ */
 export function declarationOf(
   price: Price,
   publicUrl: string,
@@ -103,7 +106,7 @@ function resourceUrl({ object: { owner, id } }: Price, publicUrl: string): strin
   return `${base}/api/download/${encodeURIComponent(owner)}/${encodeURIComponent(id)}`;
 }
 
-/** What is sold is a file and its bytes. As part of a key. */
+/** The file and its bytes, as part of a key. */
 export function fileTagOf({ owner, id, sha256 }: Price['object']): string {
   return createHash('sha256')
     .update(JSON.stringify([owner, id, sha256]))

@@ -28,7 +28,7 @@ export interface PaymentGateway {
   /** @throws GatewayUnavailableError */
   verify(payment: PresentedPayment): Promise<VerifyReply>;
   /**
-   * The same payment with the same key is the same settlement, whoever asks again and when.
+   * The same payment with the same key is the same settlement, from any process and at any time.
    *
    * @throws GatewayUnavailableError when it did not answer: it may have settled.
    */

@@ -6,8 +6,8 @@ import { isMediaType } from '../media-type.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 
 /**
- * What a file costs. A price is of the bytes that the name stood for when it was set: whoever writes the
- * name again changes nothing about what is sold, until the owner sets the price again.
+ * The price of a file. It is for the bytes of the name at the time it was set: writing the name
+ * again does not change the sold bytes until the owner sets the price again.
  */
 export interface Price {
   /** CAIP-2. */
@@ -36,7 +36,7 @@ export type PricedToken =
 
 /** Atomic units. */
 const AMOUNT = /^[1-9]\d{0,77}$/;
-/** The longest access: a year. What is kept of a sale is kept as long. */
+/** The longest access: a year. Sale records are kept as long. */
 const ACCESS_MAX_SECONDS = 31_536_000;
 const ACCESS_MIN_SECONDS = 60;
 /** Unix seconds of a date that a clock may show. */

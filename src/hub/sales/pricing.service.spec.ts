@@ -68,7 +68,7 @@ describe('a price', () => {
   it.each([
     ['given up at that moment', undefined],
     ['written again at that moment', { ...OBJECT, order: 2 }],
-  ])('is none where the file was %s, nor is it one of what comes later', async (_, after) => {
+  ])('is void where the file was %s, and is no price of later bytes', async (_, after) => {
     const { service, noted, withdrawn } = pricing(after);
     await expect(service.set(OBJECT, WANTED)).rejects.toThrow(HubRefusal);
     // Whatever price was set since is not this one's to take away.

@@ -5,7 +5,7 @@ import { currentSaleKey, saleKey } from '../index/keys.js';
 import { fileTagOf } from './offer.js';
 import type { PaidSale, Sale, SaleStore } from './sale.js';
 
-/** How long a payment that nobody came back for is kept: as long, its buyer can still be served. */
+/** How long an unclaimed payment is kept: as long, its buyer can still be served. */
 const UNPAID_KEPT_SECONDS = 30 * 86_400;
 /** How long after its deadline a payment of unknown outcome keeps its payer from another one. */
 const UNPAID_CURRENT_SECONDS = 3600;

@@ -70,7 +70,7 @@ function paymentFor(
 /** Settles each authorization once, for the first key that came with it, and counts what it moved. */
 class FakeFacilitator implements PaymentGateway {
   readonly moved = new Map<string, string>();
-  /** What is answered in place of the truth, once for each call of a settle. */
+  /** The answer in place of the true one, once for each call of a settle. */
   readonly #instead: (SettleReply | 'lost' | 'never sent')[] = [];
   settles = 0;
   invalidReason: string | undefined;
@@ -252,7 +252,7 @@ describe('a file with a price', () => {
   });
 });
 
-describe('whoever wants to break it', () => {
+describe('an attacker', () => {
   it('gets nothing by a copy of a payment: it is public once it is broadcast', async () => {
     const { ask } = shop();
     const price = priceOf();
@@ -343,7 +343,7 @@ describe('whoever wants to break it', () => {
   });
 
   it.each(['', '{}', 'e30=', 'AAAA', Buffer.from('{"accepted":{}}').toString('base64')])(
-    'is told so of a header that is no payment: %j',
+    'gets that answer for a header that is no payment: %j',
     async (payment) => {
       const { ask } = shop();
       expect(await ask(priceOf(), { payment })).toMatchObject({
@@ -354,7 +354,7 @@ describe('whoever wants to break it', () => {
   );
 });
 
-describe('nobody pays for bytes that are not there', () => {
+describe('a payment for missing bytes is not taken', () => {
   it.each([
     ['damaged', Buffer.from('worth every dime')],
     ['cut off', BYTES.subarray(1)],
@@ -373,7 +373,7 @@ describe('nobody pays for bytes that are not there', () => {
 });
 
 describe('paid if and only if downloadable', () => {
-  it('waits while nobody knows whether it is paid, and finds the sale by the same payment', async () => {
+  it('waits while it is not known whether it is paid, and finds the sale by the same payment', async () => {
     const { ask, facilitator } = shop();
     const price = priceOf();
     const payment = paymentFor(price);

@@ -55,18 +55,18 @@ interface SalesParts {
   /** Unix seconds. */
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
-  /** Hears what became of a payment. */
+  /** Gets the outcome of a payment. */
   readonly settled: (how: 'sold' | 'failed') => void;
 }
 
 /**
- * Sells files. Whoever has paid may download, and whoever may not has not paid: the bytes are read before
- * a payment is settled, a sale is written before that, too, and whoever comes back with the same payment
- * takes up where it was left.
+ * Sells files. Every paid buyer may download, and a buyer who may not has not paid: the bytes are
+ * read and the sale is written before a payment is settled, and a request with the same payment
+ * goes on where the last one stopped.
  *
- * A payment is public from its first broadcast on. So a header alone shows nothing but that somebody has
- * paid: it opens a file only for the network that it came from first. Elsewhere the payer shows its token,
- * or signs the request.
+ * A payment is public from its first broadcast on. So a header alone only proves that there was a
+ * payment: it opens a file only for the network that it came from first. Elsewhere the payer shows
+ * its token, or signs the request.
  */
 export class Sales {
   readonly #settling = new Map<string, Promise<SaleOutcome>>();
@@ -74,8 +74,8 @@ export class Sales {
   constructor(private readonly parts: SalesParts) {}
 
   /**
-   * @param assertOffered - throws where the bytes that are sold now are served to nobody. Who has bought other bytes
-   *   by that name before does not hear of it.
+   * @param assertOffered - throws where the bytes that are sold now are taken down. It is not
+   *   called for a buyer of earlier bytes of that name.
    * @throws DamagedObjectError, StorageUnavailableError, RedisUnavailableError
    */
   async judge(
@@ -104,10 +104,10 @@ export class Sales {
   }
 
   /**
-   * What was sold stays sold, whatever has become of its price and its name since.
+   * A sale stays valid after any change of its price or its name.
    *
    * @param now - the bytes of that name now, for where the record of the sale was lost.
-   * @returns `undefined` where nothing was sold to who shows this.
+   * @returns `undefined` where the caller has no sale.
    */
   async held(
     name: ObjectName,
@@ -179,7 +179,9 @@ export class Sales {
     return this.#again(begun, object, presented, address);
   }
 
-  /** What is said of the file to the facilitator the hub says, whatever the buyer has made of it. */
+  /**
+   * The file's declaration to the facilitator is the hub's own, whatever the buyer has made of it.
+   */
   #declared(price: Price, { payload }: ReadPayment): JsonObject {
     const { resource, extensions } = declarationOf(price, this.parts.publicUrl);
     const sent = readOptionalObject(payload['extensions']);
@@ -222,14 +224,14 @@ export class Sales {
     return isSame ? this.#finish(sale) : { kind: 'unpaid', error: 'duplicate_settlement' };
   }
 
-  /** Another payment of a payer that has a sale of this file: nobody pays twice for one access. */
+  /** Another payment of a payer that has a sale of this file: one access is never paid twice. */
   async #earlier(sale: Sale, address: string): Promise<SaleOutcome | undefined> {
     if (sale.address !== address) return { kind: 'unpaid', error: 'already_paid_elsewhere' };
     const outcome = await this.#finish(sale);
     return outcome.kind === 'unpaid' ? undefined : outcome;
   }
 
-  /** One at a time for a sale: those that come meanwhile hear the same. */
+  /** One at a time for a sale: concurrent requests get the same answer. */
   #finish(sale: Sale): Promise<SaleOutcome> {
     const { authorizationId } = sale;
     const running = this.#settling.get(authorizationId);
@@ -243,7 +245,7 @@ export class Sales {
 
   async #finishOnce(sale: Sale): Promise<SaleOutcome> {
     if (sale.paid !== undefined) return this.#opened(sale, sale.paid);
-    // Nobody pays for what will not be sent.
+    // A payment is not taken for bytes that will not be sent.
     await this.parts.assertServed(sale.object);
     await this.#assertWhole(sale.object);
     const reply = await this.#settled(sale);
@@ -279,7 +281,7 @@ export class Sales {
     return { kind: 'open', object, token, reply };
   }
 
-  /** Nobody pays for bytes that are not there. */
+  /** A payment is not taken for missing bytes. */
   async #assertWhole(object: StoredObject): Promise<void> {
     const hash = createHash('sha256');
     for await (const piece of this.parts.read(object)) hash.update(piece);

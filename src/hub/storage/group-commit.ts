@@ -72,7 +72,7 @@ const BATCH_MAX_BYTES = 16 * 1_048_576;
 export class GroupCommit {
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
-  /** The index hears of batches in the order of the journal, while the disk is busy with the next. */
+  /** The index gets batches in the order of the journal, while the disk is busy with the next. */
   #indexing: Promise<void> = Promise.resolve();
 
   constructor(

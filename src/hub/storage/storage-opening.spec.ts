@@ -39,7 +39,7 @@ describe('the opening of a storage', () => {
     expect([opened.isOpen, said]).toEqual([true, []]);
   });
 
-  it('keeps nobody waiting for a storage that is away, and says it once', async () => {
+  it('does not wait for a storage that is away, and logs it once', async () => {
     const { opened, said } = opening(away, away, away, present);
     await opened.begin(OBSERVER);
     expect(opened.isOpen).toBe(false);

@@ -1,9 +1,9 @@
 /**
- * The port to wherever bytes are kept. Nothing of a file system or a vendor's SDK is seen through it.
+ * The port to the storage of bytes. It hides the file system or the vendor's SDK.
  *
- * A payload lies in a *volume* of its owner, at an offset that is a multiple of 31 (payloads are later
- * packed into BLS12-377 scalars of 31 usable bytes). What is known of it lies in a *journal*, from which
- * the index can be made anew at any time.
+ * A payload lies in a *volume* of its owner, at an offset that is a multiple of 31 (payloads are
+ * later packed into BLS12-377 scalars of 31 usable bytes). Its metadata is in a *journal*, from
+ * which the index can be rebuilt at any time.
  */
 
 /** A payload's name. The newest payload of a name is the one that is read. */
@@ -16,7 +16,7 @@ export interface ObjectName {
 export interface NewObject extends ObjectName {
   readonly bucket: string;
   readonly kind: string;
-  /** A media type, where whoever stored it has said one. */
+  /** A media type, if the uploader named one. */
   readonly contentType?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface Pricing extends ObjectName {
   readonly withdraws?: string | undefined;
 }
 
-/** Bytes that are served to nobody from now on, or to everybody again: an entry of the journal. */
+/** A takedown of bytes, or its end: an entry of the journal. */
 export interface Takedown extends ObjectName {
   readonly op: 'takedown';
   readonly order: number;
@@ -129,15 +129,16 @@ export type Describe = () => NewObject | Promise<NewObject>;
 /** Who keeps the index. */
 export interface StorageObserver {
   /**
-   * This process may store from now on. Nothing is stored before this is done; bringing the index up to
-   * date may take longer.
+   * This process may store from now on. Nothing is stored before this is done; bringing the index
+   * up to date may take longer.
    *
-   * @param lastOrder - of the journal's newest entry; 0 when it is empty, `undefined` when nobody can say.
+   * @param lastOrder - of the journal's newest entry; 0 when it is empty, `undefined` when it is
+   *   not known.
    */
   opened(lastOrder: number | undefined): Promise<void>;
   /**
-   * These are durable; in the order of the journal. Who stored them is answered when this is done, and
-   * hears its error.
+   * These are durable, in the order of the journal. The uploader is answered when this is done, and
+   * gets its error.
    */
   stored(entries: readonly JournalEntry[]): Promise<void>;
 }
@@ -160,9 +161,10 @@ export interface StorageProvider {
   /**
    * Resolves when the payload is durable and the observer knows it.
    *
-   * @param describe - asked once, when the payload is whole. What it throws is thrown on, and nothing is
-   *   stored.
-   * @throws StorageUnavailableError when it cannot be stored now, or when nobody knows whether it was.
+   * @param describe - asked once, when the payload is whole. Its errors are rethrown, and nothing
+   *   is stored.
+   * @throws StorageUnavailableError when it cannot be stored now, or when it is not known whether
+   *   it was.
    */
   put(describe: Describe, payload: Payload): Promise<StoredObject>;
   /**
@@ -179,8 +181,8 @@ export interface StorageProvider {
    */
   read(place: Place, from: number, length: number): AsyncIterable<Uint8Array>;
   /**
-   * Gives the bytes of payloads back to the disk; their places stay taken. What is free already stays so. They have to be given up
-   * in the journal before.
+   * Gives the bytes of payloads back to the disk; their places stay taken. Free bytes stay free.
+   * They have to be given up in the journal before.
    *
    * @throws StorageUnavailableError when they could not be freed, all or some.
    */
@@ -197,7 +199,7 @@ export interface StorageProvider {
 export const StorageProvider = Symbol('StorageProvider');
 
 export const ALIGNMENT = 31;
-/** What is verified at a time when a payload is read; the memory one reader takes. */
+/** Bytes verified at a time when a payload is read; the memory one reader takes. */
 export const BLOCK_BYTES = 1_048_576;
 /** A volume of this size takes no further payload; the last one may go past it. */
 export const VOLUME_BYTES = 31 * 1_048_576;

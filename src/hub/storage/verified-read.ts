@@ -7,8 +7,8 @@ import { BLOCK_BYTES, type StorageProvider, type StoredObject } from './storage-
 const CRC_DIGITS = 8;
 
 /**
- * A part of a payload, in pieces of at most {@link BLOCK_BYTES}. Each piece was compared with its
- * checksum before it is handed out, so that no wrong byte ever is.
+ * A part of a payload, in pieces of at most {@link BLOCK_BYTES}. Each piece is compared with its
+ * checksum before it is returned, so that no wrong byte ever leaves.
  *
  * @param from - offset of the first byte wanted.
  * @param length - bytes wanted, within the payload.

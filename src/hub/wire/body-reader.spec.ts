@@ -24,7 +24,9 @@ describe.each(Object.entries(WAYS))('a body that is read %s', (_how, read) => {
     jest.useRealTimers();
   });
 
-  /** What a sender hears that sends so much every so often, for five minutes at most; and when. */
+  /**
+   * The answer to a sender of so many bytes every so often, for five minutes at most; and its time.
+   */
   async function heard(bytes: number, everyMs: number, first = 0): Promise<string> {
     const request = new PassThrough({ highWaterMark: 64 * MIB });
     let outcome = '';

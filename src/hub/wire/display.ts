@@ -1,12 +1,12 @@
 /**
- * Whether a download is to be *displayed*, as `{"File","Start","Size"}`, and not handed out as bytes:
+ * Whether a download is to be *displayed*, as `{"File","Start","Size"}`, and not sent as bytes:
  *
  * - `display=json` asks for it in words;
- * - so does a GET whose `Accept` names `application/json` and nothing that bytes would satisfy (stock
- *   clients send `Accept: application/json` with POST, or beside `text/plain` and `*` + `/*`, and want
- *   bytes);
- * - a browser that is led to the address (`Accept` begins with `text/html`) shows it to a person; what
- *   strangers have stored is not run there. `download=1` gives the bytes all the same.
+ * - so does a GET whose `Accept` names `application/json` and nothing that bytes would satisfy
+ *   (stock clients send `Accept: application/json` with POST, or beside `text/plain` and `*` +
+ *   `/*`, and want bytes);
+ * - a browser that is led to the address (`Accept` begins with `text/html`) shows it to a person;
+ *   what strangers have stored is not run there. `download=1` gives the bytes all the same.
  */
 export function isDisplayed(request: {
   readonly method: string;

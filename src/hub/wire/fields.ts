@@ -42,7 +42,7 @@ export function textOf(fields: Fields, name: string): string {
   );
 }
 
-/** A count in a query or form; anything that is none counts as absent. */
+/** A count in a query or form; any other text counts as absent. */
 export function countOf(fields: Fields, name: string, otherwise: number, most: number): number {
   const value = fields.get(name);
   const text = typeof value === 'number' ? String(value) : value;

@@ -24,7 +24,7 @@ export class HubRefusal extends Error {
     return new HubRefusal(message, 404, true);
   }
 
-  /** What was asked for by a link that is over. */
+  /** A request by a link that has expired, is used up or revoked. */
   static gone(message: string): HubRefusal {
     return new HubRefusal(message, 410, false);
   }
@@ -49,7 +49,10 @@ export class HubRefusal extends Error {
     return new HubRefusal(message, 415, false);
   }
 
-  /** The operator serves these bytes to nobody (RFC 7725). @param reason - of the operator; it is told to all. */
+  /**
+   * The operator has taken these bytes down (RFC 7725). @param reason - of the operator; every
+   * caller sees it.
+   */
   static takenDown(reason: string): HubRefusal {
     return new HubRefusal(`taken_down: ${reason}`, 451, false);
   }

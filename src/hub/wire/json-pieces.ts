@@ -32,7 +32,7 @@ async function sendAll(response: Response, pieces: AsyncGenerator<string>): Prom
     response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
   };
   for await (const piece of pieces) {
-    // Once it is closed nobody says so again: there would be no end to the wait below.
+    // A closed response sends no further event: the wait below would never end.
     if (response.destroyed) return;
     gathered += piece;
     if (gathered.length < GATHERED_CHARACTERS) continue;

@@ -144,7 +144,7 @@ interface Outcome<T> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A promise that is settled from outside; nobody has to listen when it fails. */
+/** A promise that is settled from outside; its failure needs no listener. */
 function outcome<T>(): Outcome<T> {
   let resolve: Outcome<T>['resolve'] = () => undefined;
   let reject: Outcome<T>['reject'] = () => undefined;

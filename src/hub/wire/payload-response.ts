@@ -15,7 +15,7 @@ type ReadPart = (from: number, length: number) => AsyncGenerator<Uint8Array>;
 /**
  * Sends a payload, or the part of it that was asked for.
  *
- * @param isWhole - for a payload that is handed out once: conditions and ranges are passed over.
+ * @param isWhole - for a payload that is served once: conditions and ranges are passed over.
  */
 export async function sendPayload(
   request: Request,
@@ -43,7 +43,7 @@ export async function sendPayload(
   }
   const { from, length } = range.kind === 'part' ? range : { from: 0, length: size };
   const headers: Record<string, string | number> = {
-    // What clients have always been told where nobody has said what it is.
+    // The type that clients have always got for a file without one.
     'Content-Type': contentType ?? 'text/plain',
     'Content-Length': length,
     'Content-Disposition': disposition(isShown(contentType) ? 'inline' : 'attachment', id),
@@ -75,7 +75,7 @@ export async function sendPayload(
   }
 }
 
-/** A range of something else (`If-Range`, RFC 9110 §13.1.5) is none. */
+/** A range of another version (`If-Range`, RFC 9110 §13.1.5) is ignored. */
 function wantedRange(request: Request, tag: string): string | undefined {
   const condition = request.headers['if-range'];
   return condition === undefined || condition === tag ? request.headers.range : undefined;

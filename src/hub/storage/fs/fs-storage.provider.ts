@@ -135,7 +135,7 @@ export class FsStorage implements StorageProvider {
     }
   }
 
-  /** Readers of other processes need nothing to be told: what nobody can find is not read. */
+  /** Readers of other processes need no notice: unreferenced bytes are not read. */
   async free(places: readonly Place[]): Promise<void> {
     if (!this.isWriter) throw new StorageUnavailableError('free');
     try {
@@ -251,7 +251,7 @@ export class FsStorage implements StorageProvider {
   }
 }
 
-/** Made once, whole, by whoever comes first. */
+/** Made once, as a whole, by the first process. */
 async function readStoreId(dir: string): Promise<string> {
   const path = join(dir, 'store-id');
   const draft = `${path}.${randomUUID()}`;

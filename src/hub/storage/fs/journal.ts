@@ -21,8 +21,8 @@ interface JournalTail {
 }
 
 /**
- * Append-only segments, each named after the order of its first entry. A line is on disk
- * before anybody hears that its payload is stored, and only once the payload itself is there.
+ * Append-only segments, each named after the order of its first entry. A line is on disk before its
+ * payload counts as stored, and after the payload itself.
  */
 export class Journal implements JournalWriter {
   #file: FileHandle | undefined;

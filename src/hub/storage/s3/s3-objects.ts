@@ -93,7 +93,7 @@ export class S3Objects {
       if (statusOf(error) === PRECONDITION_FAILED) return true;
       throw new StorageUnavailableError('put', error);
     } finally {
-      // Where it cannot be removed it stays: nobody reads it.
+      // If it cannot be removed it stays: it is never read.
       await this.remove(key).catch(() => undefined);
     }
   }
@@ -212,7 +212,8 @@ export class S3Objects {
         new AbortMultipartUploadCommand({ ...this.#at(key), UploadId: uploadId }),
       );
     } catch {
-      // The bucket's own rule for unfinished uploads removes it; what failed first is what is told.
+      // The bucket's own rule for unfinished uploads removes it; the first error is the one to
+      // report.
     }
   }
 

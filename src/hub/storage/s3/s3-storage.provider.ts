@@ -29,7 +29,7 @@ export interface S3StorageOptions {
 }
 
 const ORDER_DIGITS = 16;
-/** Journal objects read at once when an index is made anew. */
+/** Journal objects read at once when an index is rebuilt. */
 const READ_AHEAD = 16;
 const HOUR_IN_MICROSECONDS = 3_600_000_000;
 
