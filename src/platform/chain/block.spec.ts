@@ -40,7 +40,7 @@ describe('a block header of a node', () => {
     expect(readBlockHeader({ ...HEADER, timestamp: `0x${'f'.repeat(20)}` })).toBeUndefined();
   });
 
-  it('is none without a hash', () => {
+  it('is rejected without a hash', () => {
     for (const hash of [null, undefined, '5f', 7]) {
       expect(readBlockHeader({ ...HEADER, hash })).toBeUndefined();
     }

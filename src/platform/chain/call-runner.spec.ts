@@ -82,7 +82,7 @@ describe('a call of foreign code', () => {
     ['revm', error(-32_603, 'EVM error InvalidFEOpcode')],
     ['nethermind', error(-32_015, 'VM execution error.', 'BadInstruction')],
     ['erigon', error(-32_000, 'stack underflow (0 <=> 1)')],
-    ['whoever comes next', error(-32_099, 'Berechnung abgebrochen')],
+    ['in another language', error(-32_099, 'Berechnung abgebrochen')],
   ])('has failed when a call that cannot fail succeeds beside it: %s', async (_, failure) => {
     const { runner, health, conduct } = aNode((asked) =>
       isControl(asked) ? result('0x') : failure,
@@ -173,7 +173,7 @@ describe('a call of foreign code', () => {
     expect(asked.at(-1)?.method).toBe('eth_call');
   });
 
-  it('that found no turn among those kept apart says nothing about its code', async () => {
+  it('that got no turn in the isolated queue says nothing about its code', async () => {
     const notSent: RpcOutcome = { kind: 'silent', cause: 'not_sent' };
     const { runner, health } = aNode((asked) => (isControl(asked) ? result('0x') : notSent));
     const name = 'CallNotSentError';
@@ -252,7 +252,7 @@ describe('a simulated settlement', () => {
     ['no data', failed(40_000), { status: 'reverted' }, 'new'],
     ['nothing left', failed(300_000), { status: 'halted' }, 'marked'],
     ['nothing left below another contract', failed(296_000), { status: 'halted' }, 'marked'],
-  ])('that fails is told with what the token said: %s', async (_, transfer, effect, kind) => {
+  ])("that fails has the token's own error: %s", async (_, transfer, effect, kind) => {
     const { runner, conduct } = simulating([done(word(1n)), transfer, done(word(1n))]);
     expect(await runner.simulate(SETTLEMENT)).toMatchObject(effect);
     expect(conduct.trafficOf(TOKEN).kind).toBe(kind);
@@ -315,7 +315,7 @@ describe('a simulated settlement', () => {
     });
   });
 
-  it('of a wallet that it makes is kept apart, by trusted code too, and is the bare call', async () => {
+  it('of a wallet that it deploys is isolated, by trusted code too, and is the bare call', async () => {
     const { runner, asked, conduct } = aNode(() => result('0x'));
     conduct.trust([TOKEN]);
     const made = { ...SETTLEMENT, call: { to: MULTICALL3, data: '0x82ad56cb', deploys: PAYER } };

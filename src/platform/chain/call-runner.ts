@@ -65,12 +65,12 @@ interface RunOptions {
 }
 
 /**
- * Runs code on one node without sending a transaction: with a gas limit, kept apart where the code is
- * unknown or has burnt gas, and judged by the shape of the answer.
+ * Runs code on one node without sending a transaction: with a gas limit, isolated where the code is
+ * unknown or has burnt gas. The shape of the answer decides the outcome.
  *
- * Nodes name failures in words of their own, and their own troubles by the same codes. So whatever is
- * not plain is asked again, beside a call that cannot fail: only where that one succeeds the failure is
- * the code's own.
+ * Nodes describe failures in their own words, and use the same codes for faults of their own. So an
+ * unclear answer is asked again, together with a call that cannot fail: only if that one succeeds
+ * the failure is the code's own.
  */
 export class CallRunner {
   constructor(private readonly parts: CallRunnerParts) {}
@@ -78,7 +78,7 @@ export class CallRunner {
   /**
    * @param at - a block as JSON-RPC names it.
    * @throws CodeUnresponsiveError when this call has no answer and others have.
-   * @throws CallNotSentError when it found no turn among those that are kept apart.
+   * @throws CallNotSentError when it got no turn in the isolated queue.
    * @throws ChainUnavailableError when the endpoint does not answer.
    */
   async call(call: Call, gas: bigint, at: unknown, sender?: Sender): Promise<CallOutcome> {
@@ -161,8 +161,8 @@ export class CallRunner {
   }
 
   /**
-   * Using up what a good transfer may take burns nothing. A limit that was learned may be too small for this one, and
-   * that is no fault of the payer, all whose payments would be kept apart.
+   * Gas within the limit of a good transfer is not burnt. A learned limit may be too small for this
+   * transfer, and isolating all payments of its payer would be wrong.
    */
   #noteBurn({ gas, token, payer }: Settlement): void {
     if (gas > GOOD_TRANSFER_GAS) this.parts.health.contracts.conduct.noteBurn(token, payer);

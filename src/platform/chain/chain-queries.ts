@@ -35,7 +35,7 @@ export interface FullBlock extends BlockHeader {
   readonly transactions: readonly TransactionCall[];
 }
 
-/** A call to simulate, from somebody. Wei. */
+/** A call to simulate, with its sender. Wei. */
 export interface CallFromSomebody extends Call {
   readonly from: Address;
   readonly value?: bigint;

@@ -43,12 +43,12 @@ const READ_TIMEOUT_MS = 2500;
 const FINAL_DEPTH_WITHOUT_TAG = 20n;
 
 /**
- * Reads of one chain through one endpoint, so that they agree with each other: everything this service asks of it, by
- * name and with types. Nothing outside this room speaks JSON-RPC.
+ * Reads of one chain through one endpoint, so that they agree with each other: everything this
+ * service asks of it, by name and with types. Nothing outside this room speaks JSON-RPC.
  *
- * Every method throws {@link ChainUnavailableError} when this endpoint does not answer, answers with an
- * error, or answers something malformed. What is not there is `undefined`. One endpoint says what it
- * likes: what is believed for good is asked through `EvmChain.agree`.
+ * Every method throws {@link ChainUnavailableError} when this endpoint does not answer, answers
+ * with an error, or answers something malformed. A missing object is `undefined`. One endpoint may
+ * lie: facts that are final are read through `EvmChain.quorumRead`.
  */
 export class ChainView implements ChainReader {
   constructor(
@@ -244,7 +244,9 @@ export class ChainView implements ChainReader {
     return this.#run((runner) => runner.simulate(settlement));
   }
 
-  /** The same for trusted code too, which is else taken at its word; tells the gas where it can. */
+  /**
+   * The same for trusted code too, which is not verified otherwise; reports the gas where it can.
+   */
   prove(settlement: Settlement): Promise<Effect> {
     return this.#run((runner) => runner.prove(settlement));
   }
@@ -284,7 +286,7 @@ export class ChainView implements ChainReader {
     return answer.value;
   }
 
-  /** What should be a number and is none must never pass for nought. */
+  /** A malformed number must never pass for zero. */
   async #quantity(method: string, params: readonly unknown[]): Promise<bigint> {
     const number = readQuantity(await this.#read(method, params));
     if (number === undefined) throw this.#unavailable(method);

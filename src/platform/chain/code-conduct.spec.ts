@@ -45,7 +45,7 @@ describe('how code is served', () => {
     conduct.noteGood(TOKEN);
     const ofPayer = conduct.trafficOf(TRUSTED, PAYER, true);
     expect(ofPayer).toEqual({ kind: 'new', subject: PAYER });
-    // A token that nobody vouches for may know any number of payers: they wait behind each other.
+    // An unknown token may have any number of payers: they wait behind each other.
     expect(conduct.trafficOf(TOKEN, PAYER, true)).toEqual({ kind: 'new', subject: TOKEN });
     conduct.noteBurn(TRUSTED, PAYER);
     expect(conduct.trafficOf(TRUSTED, PAYER, true)).toEqual({ kind: 'marked', subject: PAYER });

@@ -3,7 +3,7 @@ import { FIXED_CONTRACTS } from '../../protocol/evm/contracts.js';
 
 /**
  * How calls of a contract travel to a node. `new` and `marked` have few connections and a budget of
- * gas of their own, so that code nobody knows cannot slow down everybody else's calls.
+ * gas of their own, so that unknown code cannot slow down other calls.
  */
 export type Traffic =
   | { readonly kind: 'open' }
@@ -15,7 +15,7 @@ const OPEN_TRAFFIC: Traffic = { kind: 'open' };
 /** How long good conduct is remembered, and of how many contracts. */
 const GOOD_KEPT_MS = 15 * 60_000;
 const GOOD_MAX = 4096;
-/** How long a contract that burnt gas is kept apart. */
+/** How long a contract that burnt gas is isolated. */
 const MARKED_KEPT_MS = 10 * 60_000;
 const MARKED_MAX = 16_384;
 
@@ -41,7 +41,7 @@ export class CodeConduct {
   /**
    * @param contract - the code that is called.
    * @param payer - whose code may be called by it.
-   * @param isPayerNew - whether that code comes to life in this very call: nobody can have seen it behave.
+   * @param isPayerNew - whether that code is deployed in this very call: its behaviour is unknown.
    */
   trafficOf(contract: Address, payer?: Address, isPayerNew = false): Traffic {
     if (this.#marked.has(contract)) return { kind: 'marked', subject: contract };

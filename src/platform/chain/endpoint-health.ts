@@ -68,8 +68,8 @@ const UNKNOWN_BLOCK_TIME_MS = 15_000;
 const BLOCK_TIME_MOST_MS = 60_000;
 const BLOCKS_KEPT = 128;
 /**
- * Behind its own head: what every full node keeps the state of (geth 128 blocks). That an endpoint does not answer for an
- * older block says nothing of it, whoever names that block.
+ * Behind its own head: what every full node keeps the state of (geth 128 blocks). A refusal for an
+ * older block says nothing about the endpoint.
  */
 const RECENT_BLOCKS = 100n;
 /** What a refusal taught is forgotten after this long: it may have been a mistake. */
@@ -145,19 +145,20 @@ export function noteOutcome(
   return refusals.has(ability);
 }
 
-/** A result without what was asked for is none. */
+/** A result without the requested value counts as no answer. */
 export const UNREADABLE: RpcOutcome = { kind: 'silent', cause: 'malformed' };
 
 /**
- * Whether an answer without a result counts towards the proof that an endpoint cannot answer this. Receipts, blocks and
- * states are what success and failure are told by: if silence and limits counted there, anybody who keeps an endpoint busy
- * could have another one believed alone. Calls are what is looked at before money is spent.
+ * Whether an answer without a result counts towards the proof that an endpoint cannot answer this.
+ * Receipts, blocks and states decide success and failure: if silence and limits counted there, an
+ * attacker who keeps one endpoint busy could make the other one be believed alone. Calls are only
+ * checks before money is spent.
  */
 function isProof(ability: Ability, outcome: Exclude<RpcOutcome, { kind: 'result' }>): boolean {
   if (outcome.kind === 'error') return ability === 'calls' || !isBusy(outcome.error);
   const { cause } = outcome;
   if (cause === 'not_sent' || cause === 'wrong_chain') return false;
-  // What is no answer of JSON-RPC at all may come from a gateway that is busy.
+  // An answer that is not JSON-RPC may come from a busy gateway.
   return ability === 'calls' || outcome === UNREADABLE;
 }
 

@@ -42,7 +42,7 @@ export class EndpointProbe {
     return this.#contracts.get(name);
   }
 
-  /** Everything that was known of this endpoint is found out anew. */
+  /** Finds out again everything about this endpoint. */
   async probe(health: EndpointHealth): Promise<void> {
     const { endpoint } = health;
     endpoint.retryBatches();
@@ -64,7 +64,7 @@ export class EndpointProbe {
     await this.#askAgain(health, ask);
   }
 
-  /** What it could not answer, and nobody asks for as long as nothing is settled. */
+  /** Asks again for what it could not answer: without settlements no other request does. */
   async #askAgain(health: EndpointHealth, ask: Ask): Promise<void> {
     for (const ability of health.refusals.unaskedFor(UNASKED_MS)) {
       const question = questionFor(ability, health);

@@ -96,7 +96,7 @@ describe('the final block', () => {
     expect(await final(chain)).toBe(15n);
   });
 
-  it('is none that a node names once and that does not exist, alone or not', async () => {
+  it('is not taken from one node if it does not exist, alone or not', async () => {
     for (const count of [1, 2]) {
       const truth = new FakeChain(20);
       const { chain, nodes } = await aChain(truth, count);
@@ -113,7 +113,7 @@ describe('the final block', () => {
     }
   });
 
-  it('is none that two endpoints have differently at the same height', async () => {
+  it('is not taken if two endpoints differ at the same height', async () => {
     const truth = new FakeChain(20);
     const { chain, nodes } = await aChain(truth, 2);
     const [liar] = nodes;
@@ -165,7 +165,7 @@ describe('the newest time of a block', () => {
 });
 
 describe('the newest blocks', () => {
-  it('end with the newest one any endpoint has shown, whoever is asked first', async () => {
+  it('end with the newest one any endpoint has shown, in any order of asking', async () => {
     const truth = new FakeChain(20);
     const { chain, nodes } = await aChain(truth, 2);
     for (const lagging of nodes) {
@@ -371,7 +371,7 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
     await expect(judged()).rejects.toThrow(ChainUnavailableError);
   });
 
-  it('is made by nobody alone where its head stands still', async () => {
+  it('is not made by one endpoint alone whose head stands still', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);
     const [, second] = nodes;
     if (second === undefined) throw new Error('two nodes');

@@ -36,14 +36,14 @@ import { countAt, countTransactions, type TransactionCounts } from './transactio
 import type { BlockRange } from './use-search/scan.js';
 import { UseSearch } from './use-search/use-search.js';
 
-/** Everything learned of an endpoint is learned anew this often: no mistake of a node lasts longer. */
+/** Each endpoint is probed again this often: no mistake of a node lasts longer. */
 const PROBE_INTERVAL_MS = 8000;
 const SEND_TIMEOUT_MS = 5000;
 /** Where any endpoint may say it, one that takes longer has not answered. */
 const ANY_TIMEOUT_MS = 1000;
 /** A look at all heads serves those who judge payments for this long. */
 const HEADS_KEPT_MS = 150;
-/** A disagreement is told once in this time. */
+/** A disagreement is logged at most once in this time. */
 const ALERT_INTERVAL_MS = 1000;
 
 export interface EvmChainParts {
@@ -116,7 +116,7 @@ export class EvmChain {
 
   async probe(): Promise<void> {
     await Promise.all(this.endpoints.map((health) => this.#probe.probe(health)));
-    // A head counts once it is borne out, whoever asked for it.
+    // A head counts once it is confirmed, for every caller.
     await this.#heads.measure(0);
     await this.#heads.measureBlockTimes();
   }
@@ -181,14 +181,14 @@ export class EvmChain {
     return this.#heads.newestKnown;
   }
 
-  /** What is known of the newest blocks at this moment. */
+  /** The newest known blocks at this moment. */
   get knownHeads(): KnownHeads {
     return this.#heads.known;
   }
 
   /**
-   * The newest blocks, to be searched: to the newest one that any endpoint has shown, as what was used there
-   * is used, whoever lags behind.
+   * The newest blocks, to be searched: to the newest one that any endpoint has shown. A use there
+   * counts even if other endpoints lag behind.
    *
    * @throws ChainUnavailableError
    */
@@ -258,8 +258,9 @@ export class EvmChain {
   }
 
   /**
-   * What the other endpoints that are there have where one has shown its newest block: their block of that number,
-   * whatever its hash, or their newest one. A made-up block has a hash that nobody else knows.
+   * What the other endpoints that are there have where one has shown its newest block: their block
+   * of that number, whatever its hash, or their newest one. The hash of a made-up block is unknown
+   * to the others.
    */
   async newestElsewhere(view: ChainView, header: BlockHeader): Promise<readonly BlockHeader[]> {
     const others = this.views().filter(({ health }) => health !== view.health);
@@ -292,7 +293,7 @@ export class EvmChain {
   async transactionCount(address: Address): Promise<TransactionCounts> {
     const blocks = await this.withView(async (view) => {
       const latest = await view.latestBlock();
-      // What is final may be in doubt without the newest count being so.
+      // The final block may be in doubt without the newest count being so.
       const finalized = await attempt(() => this.finalizedBlock(view, latest)).catch(noneInDoubt);
       return { latest, finalized: finalized?.value };
     });

@@ -38,7 +38,7 @@ describe('the final block, where an endpoint names', () => {
     return { truth, chain, nodes };
   }
 
-  /** What is believed, as `number time hash`, or the kind of silence. */
+  /** The believed block, as `number time hash`, or the kind of silence. */
   async function believed(chain: EvmChain): Promise<string> {
     try {
       return said(await chain.currentFinalizedBlock());

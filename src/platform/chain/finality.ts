@@ -26,12 +26,12 @@ type Claim = Named | 'young' | 'silent' | 'absent';
 
 /**
  * The newest block that cannot be replaced any more: never above the head, and where there are two
- * endpoints both have to say so of the same block, with its number and its time. A third one decides
- * where the first two differ, are far apart, or do not both say.
+ * endpoints both have to say so of the same block, with its number and its time. A third one
+ * decides where the first two differ, are far apart, or do not both say.
  *
  * @param latest - the newest block of the view; nothing above it is final.
  * @returns `undefined` while the chain is too young to have one.
- * @throws ChainUnavailableError when nobody, or a second one, does not answer just now.
+ * @throws ChainUnavailableError when no endpoint, or no second one, answers just now.
  * @throws EndpointsDisagreeError when no two of them name the same block.
  */
 export async function agreeOnFinalized(

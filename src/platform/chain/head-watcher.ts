@@ -14,13 +14,15 @@ export interface Head {
 
 type HeadListener = (head: Head) => void;
 
-/** Where nobody waits for a block it is enough to see one now and then. */
+/** Without a task that waits for a block, a look now and then is enough. */
 const IDLE_INTERVAL_MS = 2000;
 /** Before the first interval is learned: the block time of BNB Chain. */
 const FIRST_BLOCK_INTERVAL_MS = 450;
 /** Looks begin this much before the next block is due, and are repeated this often at first. */
 const EARLY_MS = 25;
-/** The part of a block interval after which to look for the next block when nobody knows when it is due. */
+/**
+ * The part of a block interval after which to look for the next block when its time is not known.
+ */
 const EARLY_PART = 0.1;
 /** A fruitless look this part of an interval before a block was seen tells when the block came. */
 const PRECISE_PART = 0.25;
@@ -28,12 +30,12 @@ const LOOK_INTERVAL_LEAST_MS = 12;
 const LOOK_INTERVAL_MOST_MS = 500;
 /** A chain may mine late or on demand; no look waits longer than this for a predicted block. */
 const PREDICTION_MOST_MS = 500;
-/** What was final is forgotten when it could not be confirmed for this long. */
+/** A final block is forgotten when it could not be confirmed for this long. */
 const FINALIZED_KEPT_MS = 8000;
 
 /**
- * Watches for new blocks: closely around the moment the next one is due while somebody is waiting for
- * it, from time to time otherwise.
+ * Watches for new blocks: closely around the moment the next one is due while a task waits for it,
+ * from time to time otherwise.
  */
 export class HeadWatcher {
   #head: Head | undefined;
@@ -46,7 +48,7 @@ export class HeadWatcher {
   #missedAt = Number.NEGATIVE_INFINITY;
   /** Whether it is known what was final at this head; else it is asked again. */
   #isFinalityTold = false;
-  /** When somebody last said what is final. */
+  /** The last time a final block was confirmed. */
   #finalizedAt = Number.NEGATIVE_INFINITY;
   #isIdle = false;
   #isRunning = false;
@@ -92,7 +94,7 @@ export class HeadWatcher {
     this.#wakeUp?.();
   }
 
-  /** Somebody began to wait for blocks: a rest that was taken because nobody did is over. */
+  /** A task began to wait for blocks: the long pause of the idle state ends. */
   lookIfIdle(): void {
     if (this.#isIdle) this.look();
   }
@@ -120,7 +122,7 @@ export class HeadWatcher {
     }
     if (known !== undefined && isBehindAnother(known, latest, view)) return;
     this.#learnPhase(latest);
-    // What waits for inclusion hears of the block before anyone asks how final the ones below it are.
+    // Tasks that wait for inclusion get the block before the finality of older blocks is asked.
     this.#publish({ latest, finalized: this.#keptFinalized(latest), view });
     await this.#lookAtFinality(view, latest);
   }
@@ -136,14 +138,14 @@ export class HeadWatcher {
     for (const listener of [...this.#listeners]) listener(head);
   }
 
-  /** What was final a moment ago, unless the chain is shorter than that now. */
+  /** The last known final block, unless the chain is shorter than that now. */
   #keptFinalized({ number }: BlockHeader): BlockHeader | undefined {
     const finalized = this.#head?.finalized;
     const isFresh = performance.now() - this.#finalizedAt < FINALIZED_KEPT_MS;
     return isFresh && finalized !== undefined && finalized.number <= number ? finalized : undefined;
   }
 
-  /** Asked anew for each head: what was said to be final once is not remembered against what is said now. */
+  /** Asked again for each head: an earlier answer does not count against the present one. */
   async #finalized(view: ChainView, latest: BlockHeader): Promise<BlockHeader | undefined> {
     this.#isFinalityTold = false;
     try {

@@ -20,7 +20,7 @@ const MEASURE_TIMEOUT_MS = 400;
 const LEAP_BLOCKS = 64n;
 /** Over so many blocks it is measured how far they are apart. */
 const MEASURED_BLOCKS = 16n;
-/** What was shown longer ago says nothing of the newest block. */
+/** An older head says nothing about the newest block. */
 const HEAD_KEPT_MS = 10_000;
 
 /** The newest blocks that the endpoints of a chain have shown at about the same time. */
@@ -40,7 +40,7 @@ export class HeadsLook {
   }
 }
 
-/** What was known of the newest blocks at some moment. */
+/** The newest known blocks at some moment. */
 export interface KnownHeads {
   /** Number of the newest block that two endpoints have; the newest of one where no second one is there. 0: of none. */
   readonly agreed: bigint;
@@ -105,7 +105,7 @@ export class Heads {
         return latest === undefined ? [] : [{ view, latest: latest.value }];
       }),
     );
-    // The lowest first: what is above it has to be borne out, whoever was the first to answer.
+    // The lowest first: a higher one needs confirmation, no matter which endpoint answered first.
     const lowestFirst = shown.flat().sort((a, b) => (a.latest.number < b.latest.number ? -1 : 1));
     for (const { view, latest } of lowestFirst) await attempt(() => this.confirmLeap(view, latest));
     compareHeads(views.map(({ health }) => health));
@@ -209,6 +209,6 @@ interface ConfirmedHead {
   readonly header: BlockHeader;
   /** Milliseconds of `performance.now`. */
   readonly at: number;
-  /** Whether another endpoint was there that would have shown that it is none. */
+  /** Whether another endpoint was there that could have contradicted it. */
   readonly isSeconded: boolean;
 }

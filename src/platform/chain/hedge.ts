@@ -54,7 +54,7 @@ export async function firstAnswer<T>(
     const view = waiting.shift();
     if (view === undefined) return;
     const run: Promise<Done<T>> = attempt(() => use(view), note).finally(() => running.delete(run));
-    // It may fail when nobody waits for it any more.
+    // It may fail after the answer was taken from another endpoint.
     run.catch(() => undefined);
     running.add(run);
   };

@@ -104,7 +104,7 @@ function countsForQuorum({ health }: ChainView): boolean {
   return isPresent(health) && !health.refusals.has('calls');
 }
 
-/** They are asked on, and nobody waits for them. */
+/** They are still asked, without waiting for the answer. */
 function askMute<T>(
   view: ChainView,
   asked: readonly ChainView[],

@@ -100,7 +100,7 @@ describe('the account of a payer, as two nodes see it', () => {
     expect(await confirmedPayer(chain, PAYER, HASH)).toEqual({ ...TRUTH, balanceWei: 5n });
   });
 
-  it('is nothing where nobody answers', async () => {
+  it('is not known where no endpoint answers', async () => {
     await nodes(1);
     liar.lie = () => SILENT;
     await expect(confirmedPayer(chain, PAYER, HASH)).rejects.toThrow(ChainUnavailableError);

@@ -45,8 +45,9 @@ export async function confirmedLevel(
 }
 
 /**
- * The account of a payer as two endpoints see it, where there are two: they have to agree about one block. What
- * waits in the pool of one alone does not count, and the lower one of two prices does.
+ * The account of a payer as two endpoints see it, where there are two: they have to agree about one
+ * block. A transaction in the pool of one alone does not count, and of two prices the lower one
+ * does.
  *
  * @param hash - of the payer's own transaction, which any of them may know.
  * @throws ChainUnavailableError, EndpointsDisagreeError

@@ -51,11 +51,13 @@ interface EndpointClaim<T> {
 
 /**
  * Asks two endpoints, and believes what both of them say. A third one decides where the first two
- * differ. Where the others are absent (they have not answered for a while, are stuck, or have proved that they cannot
- * answer this) one is believed alone: it is better to work on than to stand because a node is gone.
+ * differ. Where the others are absent (they have not answered for a while, are stuck, or have
+ * proved that they cannot answer this) one is believed alone, so that the loss of a node does not
+ * stop settling.
  *
- * @throws ChainUnavailableError when nobody answers, or a second one does not just now: ask again soon.
- * @throws EndpointsDisagreeError when no two say the same.
+ * @throws ChainUnavailableError when no endpoint answers, or no second one does just now: ask again
+ *   soon.
+ * @throws EndpointsDisagreeError when no two agree.
  */
 export async function quorumRead<T>(context: QuorumContext, question: Question<T>): Promise<T> {
   const asked = ableAmong(presentAmong(context.views), question);
@@ -107,7 +109,10 @@ function presentAmong(views: readonly ChainView[]): readonly ChainView[] {
   return present.length === 0 ? views : present;
 }
 
-/** Those that have proved that they cannot answer it are asked on, and nobody waits for them. Where none can, all are asked. */
+/**
+ * Endpoints that have proved that they cannot answer this are still asked, without waiting for
+ * them. If none can, all are asked.
+ */
 function ableAmong<T>(present: readonly ChainView[], question: Question<T>): readonly ChainView[] {
   const { ability } = question;
   if (ability === undefined) return present;

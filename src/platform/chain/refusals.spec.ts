@@ -85,7 +85,7 @@ describe('an endpoint that answers heads', () => {
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
 
-  // Else whoever keeps it busy would have the other one believed alone.
+  // Otherwise an attacker who keeps it busy would have the other one believed alone.
   it.each<[string, RpcOutcome]>([
     ['says nothing', SILENT],
     ['is asked too often', RATE_LIMITED],
@@ -102,7 +102,7 @@ describe('an endpoint that answers heads', () => {
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
 
-  it('is asked again by the probe where nobody else asks, and is a witness again when it answers', async () => {
+  it('is asked again by the probe without other requests, and counts again when it answers', async () => {
     const { chain, askFor, answersReceipts } = await two();
     const refusals = chain.endpoints[1]?.refusals;
     answersReceipts(INDEXING);

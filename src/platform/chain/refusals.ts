@@ -39,7 +39,7 @@ export class Refusals {
     return this.#proved.has(ability);
   }
 
-  /** What is proved, and was asked of it no more for so many milliseconds. */
+  /** The proved inabilities that were not asked of it for so many milliseconds. */
   unaskedFor(ms: number): readonly Ability[] {
     const now = performance.now();
     return this.proved.filter((ability) => now - (this.#proved.get(ability) ?? now) >= ms);

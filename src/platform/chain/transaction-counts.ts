@@ -12,7 +12,9 @@ export interface TransactionCounts {
    * know of a transaction in a pool where two are asked; never below `latest`.
    */
   readonly pending: number;
-  /** Account nonces below this are used for good; `undefined` while nobody can say what is final. */
+  /**
+   * Account nonces below this are used for good; `undefined` while the final block is not known.
+   */
   readonly finalized: number | undefined;
   readonly block: BlockHeader;
 }

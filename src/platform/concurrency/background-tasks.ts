@@ -11,7 +11,7 @@ interface BackgroundTasksOptions {
   readonly clock: Clock;
 }
 
-/** What came of one task. */
+/** The outcome of one task. */
 type TaskResult<T> =
   | { readonly key: string; readonly kind: 'done'; readonly value: T }
   | { readonly key: string; readonly kind: 'late' }
@@ -49,7 +49,7 @@ export class BackgroundTasks<T> {
     return true;
   }
 
-  /** What has come in since this was last called. */
+  /** The results since the last call. */
   collect(): readonly TaskResult<T>[] {
     const results = this.#results;
     this.#results = [];

@@ -1,7 +1,10 @@
 interface CircuitBreakerOptions {
   /** So many failures in a row open it. */
   readonly failuresMost: number;
-  /** Milliseconds in which nobody is let through once it is open; then one is, to see. */
+  /**
+   * Milliseconds in which an open circuit lets no call through; then it lets one through as a
+   * trial.
+   */
   readonly pauseMs: number;
   readonly steady: () => number;
 }

@@ -1,6 +1,6 @@
 import { CachedPromise } from './cached-promise.js';
 
-/** What is left of something that is measured now and then, without what was taken since. */
+/** The free part of a limit that is measured now and then, without the amounts taken since. */
 export class Headroom {
   /** Taken, and not in use yet. */
   #held = 0;

@@ -6,7 +6,9 @@ export class TooBusyError extends Error {
   }
 }
 
-/** Who is served first. Each line has room of its own: one that is full keeps nobody out of the other. */
+/**
+ * Which queue is served first. Each queue has room of its own: a full one does not block the other.
+ */
 export type Queue = 'first' | 'later';
 
 /**
@@ -31,7 +33,7 @@ export class Semaphore {
       return await work();
     } finally {
       const next = this.#lines.first.shift() ?? this.#lines.later.shift();
-      // The place goes on to the next one: nobody who comes meanwhile overtakes it.
+      // The place passes to the next in the queue, so a later caller cannot overtake it.
       if (next === undefined) this.#running -= 1;
       else next();
     }

@@ -1,6 +1,6 @@
 /**
- * Wakes one waiting loop. A call while nobody waits is kept for the next wait, and none is lost between
- * a wake-up and the moment the loop goes on.
+ * Wakes one waiting loop. A call without a waiting loop is kept for the next wait, and none is lost
+ * between a wake-up and the moment the loop goes on.
  */
 export class Signal {
   #isPending = false;

@@ -4,13 +4,13 @@ export function delay(ms: number): Promise<void> {
   });
 }
 
-/** What came of a task that had so many milliseconds. */
+/** The outcome of a task with a time-out. */
 type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
 
 /**
  * Waits for a task, and no longer than so many milliseconds. The task itself goes on.
  *
- * @throws what the task throws in its time; what it throws later is nobody's.
+ * @throws what the task throws in its time; a later error is dropped.
  */
 export async function withTimeout<T>(ms: number, task: Promise<T>): Promise<InTime<T>> {
   let timer: NodeJS.Timeout | undefined;

@@ -35,7 +35,7 @@ const USDC_OF_BASE_SEPOLIA = {
 };
 
 describe('AppConfig', () => {
-  it('serves BNB Chain and its test network without being told', () => {
+  it('serves BNB Chain and its test network by default', () => {
     const { networks, port, settleWaitMs } = configOf({});
     expect(networks.map(({ network }) => network)).toEqual(['eip155:56', 'eip155:97']);
     expect(networks.every(({ usesPublicEndpoints }) => usesPublicEndpoints)).toBe(true);
@@ -68,7 +68,7 @@ describe('AppConfig', () => {
     expect(lanes.batchSafeAssets).toContain(`eip155:8453/${USDC_OF_BASE.address}`);
   });
 
-  it('checks sellers where it was told to, and only then', () => {
+  it('checks sellers only where that is turned on', () => {
     expect(configOf({ DOCTOR_ALLOW: 'localhost' }).doctor).toBeUndefined();
     expect(configOf({ DOCTOR: 'true', DOCTOR_ALLOW: 'LocalHost,127.0.0.1:4021' }).doctor).toEqual({
       allow: new Set(['localhost', '127.0.0.1:4021']),
@@ -101,7 +101,7 @@ describe('AppConfig', () => {
     const { roles, ops, wallet, hub } = configOf({});
     expect([[...roles], ops, wallet]).toEqual([['api', 'worker'], undefined, undefined]);
     expect([...configOf({ ROLES: 'all' }).roles]).toEqual(['api', 'worker', 'hub', 'wallet']);
-    // What a hub allows strangers is bounded without being told.
+    // The limits for strangers hold by default.
     expect(hub).toMatchObject({ isStrict: true, ratePerSecond: 20, maxObjects: 200_000 });
     expect(hub.quotaBytes).toBe(2 ** 30);
   });
@@ -508,7 +508,7 @@ describe('AppConfig', () => {
     }
   });
 
-  it('credits transactions to itself only where it is told a code', () => {
+  it('credits transactions to itself only with a configured code', () => {
     expect(configOf({}).builderCode).toBeUndefined();
     expect(configOf({ BUILDER_CODE: 'ours_1' }).builderCode).toBe('ours_1');
     for (const code of ['Ours', 'our-code', 'a'.repeat(33)]) {
@@ -516,7 +516,7 @@ describe('AppConfig', () => {
     }
   });
 
-  it('pays for approvals of payers only where it is told a budget', () => {
+  it('pays for approvals of payers only with a configured budget', () => {
     const limits = {
       gas: 100_000n,
       maxFeePerGas: 1_000_000_000n,

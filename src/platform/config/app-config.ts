@@ -76,7 +76,7 @@ const Settings = z.object({
     .transform((text) => (text === 'all' ? ROLES.join(',') : text))
     .pipe(listOf(z.enum(ROLES, { error: `must be all, or a list of ${ROLES.join(', ')}` })))
     .refine((roles) => roles.length > 0, 'must name at least one role')
-    // What needs a volume or holds other people's keys is turned on by whoever wants it.
+    // Features that need a volume or hold keys of others are off by default.
     .default([...SETTLING_ROLES]),
   ...REDIS_SETTINGS,
   NETWORKS: listOf(chainIdSetting)
@@ -87,7 +87,10 @@ const Settings = z.object({
   SETTLE_WAIT_MS: integerSetting(1000, 120_000).default(20_000),
   SETTLE_FINALITY: z.enum(['included', 'finalized']).default('included'),
   SALE_GRACE_MS: integerSetting(0, 86_400_000).default(60_000),
-  /** Milliseconds that a final payment may be without a sale before operators and its seller are told. */
+  /**
+   * Milliseconds that a final payment may be without a sale before operators and its seller are
+   * notified.
+   */
   UNCLAIMED_AFTER_MS: integerSetting(1000, 86_400_000).default(60_000),
   /** Gas units. */
   MAX_GAS_PER_SETTLE: integerSetting(50_000, 16_000_000).default(300_000),
@@ -200,7 +203,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What is read apart from the one schema. */
+/** Settings that are read outside the one schema. */
 interface Parts {
   readonly networks: readonly NetworkConfig[];
   readonly wallet: WalletConfig | undefined;
@@ -225,7 +228,9 @@ export class AppConfig {
   readonly maxGasPerSettle: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
-  /** By which transactions are credited to this service (ERC-8021); `undefined`: they are to nobody. */
+  /**
+   * The code by which transactions are credited to this service (ERC-8021); `undefined`: no credit.
+   */
   readonly builderCode: string | undefined;
   readonly admission: AdmissionLists;
   readonly lanes: LaneConfig;

@@ -2,8 +2,8 @@ import type { Address } from 'viem';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
 /**
- * What is known of chains without asking the operator. Everything here is checked against the
- * connected chain before it is relied on.
+ * The built-in knowledge about chains. Everything here is checked against the connected chain
+ * before it is relied on.
  */
 interface BuiltInNetwork {
   readonly chainId: number;
@@ -29,7 +29,7 @@ export interface BuiltInToken {
    * other payments (one burner of gas reverts a whole batch).
    */
   readonly isBatchSafe: boolean;
-  /** What is reported but was not established on chain. */
+  /** A reported fact that was not verified on chain. */
   readonly doubt?: string;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { flagSetting, integerSetting, listOf } from './settings.js';
 
-/** The check of sellers: it fetches what strangers name, so that it is off unless somebody wants it. */
+/** The check of sellers: it fetches URLs that strangers name, so it is off by default. */
 export const DOCTOR_SETTINGS = {
   DOCTOR: flagSetting.default('false'),
   /** Hosts, or host:port, that may be fetched from though their address is not public. */

@@ -32,7 +32,7 @@ export const HUB_SETTINGS = {
   HUB_MAX_OBJECTS: integerSetting(0).default(200_000),
   /** Older payloads of a name that can be read; each takes up to 2 KiB of Redis. */
   HUB_VERSIONS: integerSetting(0, 100).default(0),
-  /** Seconds after which the bytes of what nobody can find any more are given back to the disk; 0 is never. */
+  /** Seconds after which the bytes of unreferenced payloads are freed; 0 is never. */
   HUB_COMPACT_AFTER_SECONDS: integerSetting(0, 315_360_000).default(0),
   /** For how many days owners may have their files kept, where they say so. */
   HUB_RETENTION_MIN_DAYS: integerSetting(1, 36_500).default(1),
@@ -106,7 +106,7 @@ export interface HubConfig {
   readonly maxObjects: number | undefined;
   /** Older payloads of a name that are kept to be read; 0 for none. */
   readonly versions: number;
-  /** Seconds after which bytes that nobody can find any more are given back; never when absent. */
+  /** Seconds after which the bytes of unreferenced payloads are freed; never when absent. */
   readonly compactAfterSeconds: number | undefined;
   /** Days that an owner may choose for its files. */
   readonly retentionDays: { readonly least: number; readonly most: number };

@@ -33,7 +33,7 @@ describe('the settings of the local MCP process', () => {
     expect(readMcpSettings({ ...(url !== undefined && { X402_WALLET_URL: url }) }).ok).toBe(false);
   });
 
-  it('read a token file anew each time, and print no token', () => {
+  it('read a token file again each time, and print no token', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'x402-mcp-')), 'token');
     const settings = read({ X402_WALLET_URL: 'https://a.example', X402_WALLET_TOKEN_FILE: file });
     expect(settings.token()).toBeUndefined();

@@ -31,7 +31,7 @@ export const ChainSettings = z.object({
   /** Whole native coins a day (UTC); here in wei. */
   GAS_BUDGET_DAILY: decimalSetting(18).optional(),
   GAS_BUDGET_PAYEE_DAILY: decimalSetting(18).optional(),
-  /** Whole native coins a day (UTC) for approvals of payers; nobody's is paid for while it is unset. */
+  /** Whole native coins a day (UTC) for approvals of payers; off while it is unset. */
   APPROVAL_SPONSORING: decimalSetting(18).optional(),
   APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
   APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
@@ -62,9 +62,9 @@ export interface NetworkConfig {
   /** Wei a day and lane, and wei a day and payee; unlimited when absent. */
   readonly dailyGasBudgetWei: bigint | undefined;
   readonly dailyPayeeGasBudgetWei: bigint | undefined;
-  /** `undefined` where nobody's approval is paid for. */
+  /** `undefined` where approvals are not sponsored. */
   readonly approvalSponsoring?: ApprovalSponsoring | undefined;
-  /** `undefined` where nobody refills the lanes. */
+  /** `undefined` where lanes are not refilled. */
   readonly treasury?: TreasuryConfig | undefined;
   readonly knownTokens: readonly BuiltInToken[];
   /** Of a block explorer, without a slash at its end. */
@@ -143,7 +143,7 @@ function approvalSponsoringOf(
   };
 }
 
-/** What is paid for the approvals of payers, by chain; those where nothing is paid are missing. */
+/** The limits of sponsored approvals, by chain; chains without sponsoring are missing. */
 export function approvalLimitsOf({
   networks,
 }: {

@@ -87,7 +87,7 @@ describe('the address of a Redis', () => {
     ['redis+sentinel://one/main/first', /number from 0 to 9999/],
     ['redis+sentinel://one/main?password=x', /nothing in its query/],
     ['redis+sentinel://:%zz@one/main', /percent-encoded/],
-  ])('is none: %s', (url, expected) => {
+  ])('is rejected: %s', (url, expected) => {
     const { address, problems } = readRedisAddress(url);
     expect(address).toBeUndefined();
     expect(problems.join('\n')).toMatch(expected);

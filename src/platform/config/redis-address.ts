@@ -54,11 +54,12 @@ const CLUSTER_PARTS = /^rediss?\+cluster:\/\/(?:([^@/?#]*)@)?([^@/?#]*)\/?$/;
 const HOST = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
 
 /**
- * Reads what a Redis setting says. A problem never repeats what was read, for it may hold a password.
+ * Reads a Redis setting. An error never repeats the text, because it may contain a password.
  *
  * @param text - `redis://[user:password@]host[:port][/db]`, or
- *   `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinelUser=…&sentinelPassword=…]`, or
- *   `redis+cluster://[user:password@]host[:port],…`; with `rediss` everything named speaks TLS. What is in a user, a password or a query is percent-encoded.
+ *   `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinelUser=…&sentinelPassword=…]`,
+ *   or `redis+cluster://[user:password@]host[:port],…`; with `rediss` everything named speaks TLS.
+ *   User, password and query are percent-encoded.
  */
 export function readRedisAddress(text: string): ReadAddress {
   if (/^rediss?:\/\//.test(text)) {

@@ -17,7 +17,7 @@ const onePrimaryUrl = redisUrl.superRefine((text, context) => {
   context.addIssue({ code: 'custom', message: `must name ${ONE_PRIMARY}, not a Redis Cluster` });
 });
 
-/** Each kind of work may have a Redis of its own: one that is full stops nobody else's. */
+/** Each kind of work may have a Redis of its own: a full one does not stop the others. */
 export const REDIS_SETTINGS = {
   REDIS_URL: redisUrl.optional(),
   QUEUE_REDIS_URL: redisUrl.optional(),

@@ -11,7 +11,8 @@ const REMOVED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Settings that this version does not have any more. They are refused, so that nobody believes they still work.
+ * Settings that this version does not have any more. They are refused, because they have no effect
+ * any more.
  *
  * @returns one problem for each that is given.
  */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Traces are off unless somebody collects them. */
+/** Traces are off without a collector. */
 export const TRACES_SETTINGS = {
   /** Where spans are sent to by OTLP over HTTP, in JSON: the whole URL, as `http://collector:4318/v1/traces`. */
   TRACES_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),

@@ -2,7 +2,10 @@ import type { z } from 'zod';
 import { decimalSetting, integerSetting } from './settings.js';
 import { addressOf, type SignerKey, signerKeySetting } from './signer-settings.js';
 
-/** Of one chain: the account that refills the lanes. Without a key there is none, and the rest says nothing. */
+/**
+ * Of one chain: the account that refills the lanes. Without a key there is no treasury, and the
+ * other settings have no effect.
+ */
 export const TREASURY_SETTINGS = {
   TREASURY_KEY: signerKeySetting.optional(),
   /** Settlements: a lane that pays for fewer is refilled, so that it pays for so many. */
@@ -23,8 +26,8 @@ type TreasurySettings = z.infer<z.ZodObject<typeof TREASURY_SETTINGS>>;
 
 /**
  * @param laneKeys - of the same chain: what refills them is an account of its own.
- * @param problems - takes what is wrong.
- * @returns `undefined` where there is none, or where it is not usable.
+ * @param problems - collects the problems.
+ * @returns `undefined` without a treasury, or where it is not usable.
  */
 export function treasuryOf(
   settings: TreasurySettings,

@@ -9,7 +9,7 @@ const KNOWN = {
 
 const problemsOf = (...names: string[]): string[] => unknownSettings(names, KNOWN, [56, 97]);
 
-describe('settings that are none', () => {
+describe('unknown settings', () => {
   it.each([
     ['GAS_BUDGET_DAILY', 'is set for each chain; set GAS_BUDGET_DAILY_56'],
     ['RPC_URLS_FILE', 'is set for each chain; set RPC_URLS_56_FILE'],

@@ -35,8 +35,8 @@ const TYPO_LETTERS_SHORT = 1;
 const LONG_NAME = 9;
 
 /**
- * Names in the environment that look like settings and are none. They stop the start: a limit that is given by a wrong
- * name does not hold.
+ * Unknown names in the environment that look like settings. They stop the start, because a limit
+ * under a wrong name has no effect.
  *
  * @param given - names of the environment that have a value.
  * @param chainIds - of `NETWORKS`, for an example.

@@ -7,7 +7,7 @@ import type { WalletAsset } from './wallet-assets.js';
 
 /** Settings of the file hub where agents keep files, spread into those of the wallet. */
 export const WALLET_HUB_SETTINGS = {
-  /** Where the wallet, and whoever gets a link of it, reaches the hub. */
+  /** The hub's URL for the wallet and for bearers of its links. */
   WALLET_HUB_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine(isHubSite, 'must be a URL without a path, but for /api')

@@ -30,6 +30,6 @@ describe('settings of who may own a wallet', () => {
 
   it('have no passkeys beside a list of owners', () => {
     const owners = { WALLET_OWNERS: [], WALLET_PASSKEYS: 'true' };
-    expect(problemsOf(owners)[0]).toMatch(/^WALLET_PASSKEYS: nobody can be named/);
+    expect(problemsOf(owners)[0]).toMatch(/^WALLET_PASSKEYS: WALLET_OWNERS cannot name an owner/);
   });
 });

@@ -18,7 +18,7 @@ export const WALLET_OWNER_SETTINGS = {
 
 type OwnerSettings = z.infer<z.ZodObject<typeof WALLET_OWNER_SETTINGS>>;
 
-/** What is wrong with them together. */
+/** The problems of these settings together. */
 export function ownerProblems(
   settings: OwnerSettings,
   networks: readonly { readonly chainId: number }[],
@@ -31,9 +31,7 @@ export function ownerProblems(
   }
   if (settings.WALLET_PASSKEYS !== 'true') return problems;
   if (settings.WALLET_OWNERS !== undefined) {
-    problems.push(
-      'WALLET_PASSKEYS: nobody can be named in WALLET_OWNERS before there is a passkey',
-    );
+    problems.push('WALLET_PASSKEYS: WALLET_OWNERS cannot name an owner before there is a passkey');
   }
   if (!isSite(publicUrl)) {
     problems.push('WALLET_PASSKEYS: needs a WALLET_PUBLIC_URL by https at a host name');

@@ -96,7 +96,7 @@ export const WALLET_SETTINGS = {
   WALLET_BUDGET_WINDOW_HOURS: integerSetting(1, 720).default(24),
   WALLET_KEYSTORE_DIR: z.string().default('./data/wallet/keys'),
   WALLET_KEYSTORE_SECRET: secretText('WALLET_KEYSTORE_SECRET').optional(),
-  /** Keys under it are written anew under the other one. */
+  /** Keys under it are encrypted again under the other one. */
   WALLET_KEYSTORE_SECRET_PREVIOUS: secretText('WALLET_KEYSTORE_SECRET_PREVIOUS').optional(),
   WALLET_PRIVY_APP_ID: z.string().optional(),
   WALLET_PRIVY_APP_SECRET: z.string().optional(),

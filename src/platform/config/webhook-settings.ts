@@ -9,11 +9,16 @@ export const WEBHOOK_SETTINGS = {
     .string()
     .min(32, 'must be at least 32 characters; for example: openssl rand -hex 32')
     .optional(),
-  /** Hosts, or host:port, that may be told though their address is not public, and by http too. */
+  /**
+   * Hosts, or host:port, that may get events though their address is not public, and over http too.
+   */
   WEBHOOK_ALLOW: listOf(
     z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
   ).default([]),
-  /** Operators are told of a lane whose gas money pays for fewer settlements; 0 turns that off. */
+  /**
+   * Operators are notified of a lane whose gas balance pays for fewer settlements; 0 turns that
+   * off.
+   */
   LANE_LOW_SETTLEMENTS: integerSetting(0, 1_000_000_000).default(1000),
 };
 

@@ -3,7 +3,7 @@ import type { Address, Hex } from 'viem';
 import type { RecoveryAnswer, RecoveryQuestion } from './recovery-messages.js';
 import { type RecoveryPort, RecoveryThread } from './recovery-thread.js';
 
-/** A thread that answers when it is told to, in any order. */
+/** A thread that answers on demand, in any order. */
 class Port implements RecoveryPort {
   readonly questions: RecoveryQuestion[] = [];
   #answer: (answer: RecoveryAnswer) => void = () => undefined;
@@ -75,7 +75,7 @@ describe('the thread that recovers signers', () => {
     expect(port.questions).toHaveLength(0);
   });
 
-  it('leaves nobody waiting when it ends', async () => {
+  it('leaves no caller waiting when it ends', async () => {
     const made = aThread();
     const { port, recovery } = made;
     const asked = [recovery.recoverSigner('0x1', '0x'), recovery.recoverSigner('0x2', '0x')];

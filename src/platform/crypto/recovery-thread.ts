@@ -4,7 +4,7 @@ import type { RecoverSigner, RecoverSignerAsync } from '../../protocol/schemes/v
 import { TickCoalescer } from '../concurrency/tick-coalescer.js';
 import type { RecoveryAnswer, RecoveryQuestion, Signed } from './recovery-messages.js';
 
-/** What is used of a worker thread. */
+/** The part of a worker thread that is used. */
 export interface RecoveryPort {
   postMessage(question: RecoveryQuestion): void;
   on(event: 'message', listener: (answer: RecoveryAnswer) => void): void;
@@ -20,9 +20,9 @@ interface Waiting {
 const MESSAGE_MAX = 8;
 
 /**
- * Recovers signers beside the event loop. What was asked within one turn of the loop goes to the
- * thread in one message; a lone signature is recovered here, for the way there and back would take
- * longer. When the thread ends, all of them are recovered here.
+ * Recovers signers beside the event loop. All signatures of one turn of the loop go to the thread
+ * in one message; a lone one is recovered here, because the message would take longer. When the
+ * thread ends, all of them are recovered here.
  */
 export class RecoveryThread {
   readonly #asked = new Map<number, readonly Waiting[]>();

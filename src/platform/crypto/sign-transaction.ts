@@ -26,7 +26,10 @@ const EMPTY = Buffer.alloc(0);
 /** An empty RLP list: no access list. */
 const EMPTY_LIST = Buffer.of(0xc0);
 
-/** An ECDSA signature on secp256k1 by which its signer can be told; `s` is in the lower half (EIP-2). */
+/**
+ * An ECDSA signature on secp256k1 from which its signer can be recovered; `s` is in the lower half
+ * (EIP-2).
+ */
 export interface RecoverableSignature {
   /** 32 bytes, as `s` is. */
   readonly r: Uint8Array;
@@ -58,7 +61,7 @@ function signDigestWith(native: ReturnType<typeof loadNativeSecp256k1>): SignDig
   };
 }
 
-/** What is signed of a transaction, and what becomes of it with a signature. */
+/** The signed part of a transaction, and how to add a signature. */
 interface PreparedTransaction {
   /** 32 bytes. */
   readonly digest: Uint8Array;

@@ -78,7 +78,7 @@ describe('an answer without end', () => {
 });
 
 describe('a redirect', () => {
-  it('that may not be followed is the answer, and nobody is asked at its end', async () => {
+  it('that may not be followed is the answer, and its target is not asked', async () => {
     const asked: (string | undefined)[] = [];
     const server = createServer(({ url }, response) => {
       asked.push(url);
@@ -136,7 +136,7 @@ describe('a URL that is not fetched', () => {
     { 'accept-encoding': 'gzip' },
     { 'x y': '1' },
     { 'x-split': 'a\r\nb: c' },
-  ])('comes with a header of somebody else: %j', async (headers) => {
+  ])('comes with a forbidden header: %j', async (headers) => {
     const request = wanted('https://seller.example/', { headers });
     const fetching = fetcher.fetch(request, AbortSignal.timeout(5000));
     await expect(fetching).rejects.toEqual(refused(/header/));

@@ -42,7 +42,7 @@ export interface OpenAnswer extends Omit<FetchAnswer, 'body' | 'isCutOff'> {
 }
 
 export interface FetchLimits {
-  /** What servers are told of who asks. */
+  /** The `User-Agent` that servers see. */
   readonly userAgent: string;
   readonly maxBytes: number;
   /** Of all headers of an answer; 16 KiB when absent. */
@@ -52,8 +52,8 @@ export interface FetchLimits {
 }
 
 /**
- * How an answer was compressed that nobody offered to read so; `undefined` where it is as it is. Its body is
- * none: it is never made larger than it came.
+ * How an answer was compressed without a request for it; `undefined` without compression. Its body
+ * is not read: it is never decompressed.
  */
 export function compressionOf({ headers }: Pick<FetchAnswer, 'headers'>): string | undefined {
   const encoding = headers['content-encoding'];
@@ -72,7 +72,7 @@ export class FetchError extends FacilitatorError {
 }
 
 /**
- * Fetches for somebody else: public addresses only, checked on the very address that is connected to,
+ * Fetches URLs of others: public addresses only, checked on the very address that is connected to,
  * and again for every redirect.
  */
 export class SafeFetch {
@@ -103,7 +103,7 @@ export class SafeFetch {
       if (target === undefined || !mayFollow(new URL(target))) return answer;
       if (redirects === REDIRECTS_MAX) throw refused('there are too many redirects');
       if (new URL(target).origin !== new URL(url).origin) {
-        // What was meant for one server is not another's to read.
+        // Headers for one server are not sent to another one.
         headers = harmless(headers);
         body = undefined;
       }
@@ -112,7 +112,7 @@ export class SafeFetch {
   }
 
   /**
-   * Presents a payment. Redirects are not followed: they could lead it to somebody else.
+   * Presents a payment. Redirects are not followed: they could lead the payment to another server.
    *
    * @throws FetchError
    */
@@ -126,10 +126,10 @@ export class SafeFetch {
   }
 
   /**
-   * Fetches without waiting for the body, which is not limited here. Redirects are not followed. Whoever is given an
-   * answer reads it, or ends it by the signal.
+   * Fetches without waiting for the body, which is not limited here. Redirects are not followed.
+   * The caller reads the answer, or ends it by the signal.
    *
-   * @param headers - of ours, such as a payment; an agent may set none of them.
+   * @param headers - of this service, such as a payment; an agent may not set them.
    * @throws FetchError
    */
   async open(

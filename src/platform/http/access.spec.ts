@@ -83,7 +83,7 @@ describe.each([
     [401, 'Unauthorized'],
     [403, 'Forbidden'],
     [429, 'Too Many Requests'],
-  ] as const)('refuses with %d, whoever it is', async (refusal, message) => {
+  ] as const)('refuses every caller with %d', async (refusal, message) => {
     const headers = { 'Retry-After': 1 };
     const outcome = await outcomeOf({ refusal, caller: 'shop', headers });
     expect(outcome).toMatchObject({ caller: undefined, headers: [['Retry-After', 1]] });
@@ -124,19 +124,19 @@ describe('whose settlements a request may list', () => {
     expect(outcomeOf({ caller: 'shop', payees })).toEqual({ payees: [payee], headers: [] });
   });
 
-  it('are nobody without a key, and where no keys are in use', () => {
+  it('are empty without a key, and where no keys are in use', () => {
     const refused = { status: 401, headers: ['WWW-Authenticate'] };
     expect(outcomeOf({})).toEqual(refused);
     expect(outcomeOf(undefined)).toEqual(refused);
   });
 
-  it('are nobody for a key without the scope, and for one without payees', () => {
+  it('are empty for a key without the scope, and for one without payees', () => {
     const refused = { status: 403, headers: [] };
     expect(outcomeOf({ caller: 'shop' })).toEqual(refused);
     expect(outcomeOf({ caller: 'shop', payees: new Set() })).toEqual(refused);
   });
 
-  it('may be none where an operator wants to hear of lanes', () => {
+  it('may be empty where an operator subscribes to lanes', () => {
     const read: typeof payeesOf = (...asked) => {
       const { payees, isOperator } = audienceOf(...asked);
       return isOperator ? payees : new Set([...payees, other]);

@@ -31,7 +31,7 @@ export type AnswerHeaders = Readonly<Record<string, string | number>>;
 export interface AccessDecision {
   /** Status of the refusal; `undefined` for a request that is let in. */
   readonly refusal: 401 | 403 | 429 | undefined;
-  /** Id of the API key; `undefined` when there was none, or none is asked for. */
+  /** Id of the API key; `undefined` without one, or where none is required. */
   readonly caller: string | undefined;
   /** Whose settlements the key may list, where it may list any. */
   readonly payees?: ReadonlySet<Address> | undefined;
@@ -43,11 +43,11 @@ export interface AccessDecision {
   readonly headers: AnswerHeaders;
 }
 
-/** Keys and limits, for every way a request comes in. There is none where neither is configured. */
+/** Keys and limits, for every way a request comes in. It is absent where neither is configured. */
 export interface AccessPolicy {
   /**
    * Looks at the head of a request alone: its body has not been read by then. Answers at once where
-   * nobody has to be asked.
+   * that needs no I/O.
    */
   decide(request: IncomingMessage, rule: AccessRule): AccessDecision | Promise<AccessDecision>;
 }
@@ -144,7 +144,7 @@ interface KnownRequest extends IncomingMessage {
   [SIMULATES]?: boolean;
 }
 
-/** Id of the API key a request came with; `undefined` when there was none, or none is asked for. */
+/** Id of the API key of a request; `undefined` without one, or where none is required. */
 export function callerOf(request: IncomingMessage): string | undefined {
   return (request as KnownRequest)[CALLER];
 }
@@ -155,10 +155,11 @@ export function maySimulate(request: IncomingMessage): boolean {
 }
 
 /**
- * Whose settlements may be listed with the API key a request came with. Lists are nobody's without a key,
- * also where no key is asked for otherwise.
+ * Whose settlements may be listed with the API key a request came with. Without a key nothing can
+ * be listed, also where no key is required otherwise.
  *
- * @throws HttpException 401 without a key that is known; 403 for one without the scope or without payees.
+ * @throws HttpException 401 without a key that is known; 403 for one without the scope or without
+ *   payees.
  */
 export function payeesOf(request: IncomingMessage, response: ServerResponse): ReadonlySet<Address> {
   if (callerOf(request) === undefined) return refuse(401, CHALLENGE, response);
@@ -174,10 +175,10 @@ export const Payees = createParamDecorator((_, context: ExecutionContext): Reado
   return payeesOf(http.getRequest(), http.getResponse());
 });
 
-/** What may be heard of with the API key a request came with. */
+/** What the API key of a request may read and subscribe to. */
 export interface Audience {
   readonly payees: ReadonlySet<Address>;
-  /** Whether it is an operator's key: that may hear of lanes, and need not have payees. */
+  /** Whether it is an operator's key: that may subscribe to lanes, and needs no payees. */
   readonly isOperator: boolean;
 }
 

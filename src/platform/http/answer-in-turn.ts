@@ -8,8 +8,8 @@ const WAITING_MAX = 16;
 /** Bytes that may arrive on a connection while requests wait on it, beyond those that came with the first. */
 const WAITING_MAX_BYTES = 32_768;
 /**
- * Of one body that waits. Node stops reading a connection at 16 KiB of a body that nobody takes, and a
- * connection that is not read does not tell that its client has gone.
+ * Of one waiting body. Node stops reading a connection at 16 KiB of an unread body, and a
+ * connection that is not read does not show that its client has gone.
  */
 const WAITING_BODY_MAX_BYTES = 16_383;
 
@@ -17,7 +17,7 @@ const WAITING = Symbol('waiting');
 
 interface Waiting {
   count: number;
-  /** What had arrived on the connection when the first of them came. */
+  /** Bytes on the connection when the first of them came. */
   bytesBefore: number;
 }
 

@@ -53,7 +53,7 @@ export class BodyShare {
     return true;
   }
 
-  /** What came so far is out of memory; more may come. */
+  /** The bytes so far are out of memory; more may come. */
   empty(): void {
     this.budget.giveBack(this.#taken);
     this.#taken = 0;

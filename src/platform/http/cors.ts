@@ -23,7 +23,7 @@ function isNoBrowser({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * What is public knows no cookies, so any origin may ask (Fetch standard, CORS protocol). Headers that
+ * Public routes use no cookies, so any origin may ask (Fetch standard, CORS protocol). Headers that
  * are always the same; a preflight is answered without going further.
  */
 export const cors: Middleware = (request, response, next) => {

@@ -31,7 +31,7 @@ export const STATUS_OF_CODE = {
   unavailable: 503,
 } as const satisfies Readonly<Record<string, number>>;
 
-/** @returns `undefined` for an error that nobody has thought of as an answer. */
+/** @returns `undefined` for an error without a planned answer. */
 export function statusOf(error: unknown): number | undefined {
   if (!(error instanceof FacilitatorError)) return undefined;
   return (STATUS_OF_CODE as Readonly<Record<string, number | undefined>>)[error.code];

@@ -37,7 +37,7 @@ export interface Problem {
 @Injectable()
 @Catch()
 export class ErrorFilter implements ExceptionFilter<unknown> {
-  /** What is said where Redis or a chain cannot be asked; without it that is an error like others. */
+  /** The answer while Redis or a chain is unavailable; without it that is an error like others. */
   protected readonly unavailable: string | undefined;
 
   constructor(
@@ -64,7 +64,7 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       return;
     }
     if (error instanceof CodedError) {
-      // One that has a cause is somebody's trouble; the others are answers.
+      // An error with a cause is a fault and is logged; the others are answers.
       if (error.cause !== undefined) this.#log(error, response);
       sendJson(response, error.status, { error: error.message, code: error.code });
       return;

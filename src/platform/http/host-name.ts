@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 
 /**
- * Whether a request came under a name of ours. A site elsewhere can give its own name our address (DNS
- * rebinding): a browser on this machine then asks us, and takes what we answer for that site's. An address
- * in place of a name cannot be given to anybody, and what names no host is no browser.
+ * Whether a request names a host of this service. Another site can point its own name to this
+ * address (DNS rebinding): a browser on this machine then takes the answers for that site's. An IP
+ * address cannot be rebound, and a request without a host is not from a browser.
  *
  * @param host - the `Host` of the request.
  * @param names - in lower case, without ports.

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What is done with every request on its way, on Express as on Node's own server. */
+/** A step that every request passes, on Express as on Node's own server. */
 export type Middleware = (
   request: IncomingMessage,
   response: ServerResponse,

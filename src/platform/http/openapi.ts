@@ -62,7 +62,7 @@ export const TOO_MANY = problem(
   ['Retry-After', ...RATE],
 );
 
-/** What is answered to a body that cannot be read. */
+/** The answers to a body that cannot be read. */
 export const BODY_REFUSALS: AnswersByStatus = {
   408: problem('The body did not arrive in time.', { error: 'The body did not arrive in time.' }),
   413: problem('Larger than `BODY_MAX_BYTES`.', { error: 'The body is too large.' }),

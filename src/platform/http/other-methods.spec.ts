@@ -18,7 +18,7 @@ describe('other methods', () => {
     expect([...byPath([route('POST', '/settle'), route('ALL', '/settle')]).keys()]).toEqual([]);
   });
 
-  it('are told the ones that are known', () => {
+  it('get the known ones', () => {
     expect(allowOf(new Set(['GET']), false)).toBe('GET, HEAD, OPTIONS');
     expect(allowOf(new Set(['PUT', 'GET']), false)).toBe('GET, HEAD, PUT, OPTIONS');
     expect(allowOf(new Set(['POST', 'DELETE']), true)).toBe('DELETE, POST');

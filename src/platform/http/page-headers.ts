@@ -21,6 +21,6 @@ export const pageHeaders: RequestHandler = helmet({
     },
   },
   referrerPolicy: { policy: 'no-referrer' },
-  // Whether this host is to be reached by TLS alone is for whoever terminates TLS to say.
+  // The proxy that terminates TLS decides whether this host must use TLS.
   strictTransportSecurity: false,
 });

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 
-/** What the keys of somebody may list and hear of, also while nobody asks with one. */
+/** What the keys of an owner may list and subscribe to, also without a request. */
 export interface PayeeAccess {
   /**
    * @param owner - the id of an API key, as `callerOf` tells it.
@@ -9,7 +9,8 @@ export interface PayeeAccess {
   payeesOfOwner(owner: string): ReadonlySet<Address>;
 
   /**
-   * Whether it is an operator's: every key of this id that may be told of settlements has the scope `admin` too.
+   * Whether it is an operator's: every key of this id that may read settlements has the scope
+   * `admin` too.
    */
   isOperator(owner: string): boolean;
 }

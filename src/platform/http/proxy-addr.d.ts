@@ -1,4 +1,4 @@
-/** What is used of it; the package has no types of its own. */
+/** The part of it that is used; the package has no types of its own. */
 declare module 'proxy-addr' {
   import type { IncomingMessage } from 'node:http';
 

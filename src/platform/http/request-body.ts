@@ -16,8 +16,8 @@ import { hasFewBrackets } from './json-brackets.js';
 import { whenOver } from './response-end.js';
 
 /**
- * Milliseconds a body may take to arrive. The largest takes a tenth of it on a slow line; who sends it
- * byte by byte to hold a connection is shown out.
+ * Milliseconds a body may take to arrive, as a guard against slow senders (slowloris). The largest
+ * body takes a tenth of it on a slow line.
  */
 const BODY_TIMEOUT_MS = 10_000;
 
@@ -200,7 +200,7 @@ class ArrivingBody {
     this.#isEnded = true;
     clearTimeout(this.#timer);
     if (this.#inflater === undefined) return;
-    // What is left of the body is read on and thrown away, so that the connection can be used again.
+    // The rest of the body is read and dropped, so that the connection can be used again.
     this.request.unpipe(this.#inflater).resume();
     this.#inflater.destroy();
   }

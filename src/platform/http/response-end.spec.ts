@@ -29,7 +29,7 @@ describe('the end of a response', () => {
     return listening(server);
   };
 
-  it.each([{}, { Connection: 'close' }])('is told of one that was read, by %o', async (headers) => {
+  it.each([{}, { Connection: 'close' }])('is seen for a read answer, by %o', async (headers) => {
     const port = await serve((response) => response.end('{}'));
     const socket = await connected(port);
     socket.resume();
@@ -43,7 +43,7 @@ describe('the end of a response', () => {
     ['resets', (socket) => socket.resetAndDestroy()],
     ['closes', (socket) => socket.destroy()],
     ['half-closes and goes', (socket) => socket.end(() => socket.destroy())],
-  ])('is told of one that waits when its client %s: it was not handed over', async (_, go) => {
+  ])('is seen for a waiting answer when its client %s: it was not handed over', async (_, go) => {
     let isAnswered = false;
     const port = await serve((response) => {
       response.end(LONG);
@@ -58,7 +58,7 @@ describe('the end of a response', () => {
     expect(ends).toEqual([false]);
   });
 
-  it('is told at once of one that has ended', async () => {
+  it('is seen at once for an ended answer', async () => {
     let calls = 0;
     let late: ServerResponse | undefined;
     const port = await serve((response) => (late = response));

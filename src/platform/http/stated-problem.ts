@@ -1,6 +1,6 @@
 import type { Reason } from '../../protocol/reasons.js';
 
-/** A refusal whose text is ours and may be read by whoever asked, whatever is usually said with its status. */
+/** A refusal whose text may be shown to the caller, whatever is usually said with its status. */
 export class StatedProblem extends Error {
   constructor(
     readonly status: number,

@@ -70,7 +70,7 @@ export function Field(
     { each: each !== undefined },
   );
   return applyDecorators(
-    // The first that fails is told: a list is asked before its items.
+    // The first failure is reported: a list is checked before its items.
     ...(each === undefined ? [] : [IsArray(), ArrayMinSize(each.min ?? 0), ArrayMaxSize(each.max)]),
     rule,
     ...(optional ? [ValidateIf((_dto, value) => value !== undefined)] : []),

@@ -5,7 +5,7 @@ import { SetMetadata } from '@nestjs/common';
  * have ended, failed, or run out of time. Whether a step is there depends on whether its provider is.
  */
 export const SHUTDOWN_PHASES = [
-  /** Load balancers hear that this process wants no new requests. */
+  /** Load balancers learn that this process wants no new requests. */
   'announce',
   /** Requests that wait for something are answered with what is known. */
   'waits',

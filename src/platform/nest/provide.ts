@@ -4,8 +4,8 @@ import type { Abstract, FactoryProvider, Type } from '@nestjs/common';
 type Token<T> = symbol | string | Type<T> | Abstract<T>;
 
 /**
- * A provider made by a factory that takes what is injected as one object, by name: a list of more than
- * five has an order that nobody remembers.
+ * A provider made by a factory that takes its dependencies as one object, by name: the order of a
+ * list of more than five is easily mistaken.
  */
 export function provide<T, P extends object>(
   token: Token<T>,

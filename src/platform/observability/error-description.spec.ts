@@ -46,6 +46,6 @@ describe('an error in the log', () => {
   });
 
   it('may be no error at all', () => {
-    expect(describeError('a secret somebody threw')).toEqual({ type: 'string' });
+    expect(describeError('a secret thrown as text')).toEqual({ type: 'string' });
   });
 });

@@ -1,11 +1,11 @@
-/** An object of nothing but methods that are told things and return nothing. */
+/** An object whose methods all take facts and return nothing. */
 export type Observer<T> = { readonly [K in keyof T]: (...facts: never[]) => void };
 
 /**
- * One observer that passes on what it is told to each of several, in their order. One that throws
- * neither keeps it from the others nor reaches whoever tells: looking on must not change what happens.
+ * One observer that calls each of several, in their order. An error of one of them reaches neither
+ * the others nor the caller: an observer must not change what happens.
  *
- * @param onFailure - told which method of an observer threw, and what.
+ * @param onFailure - gets the method of an observer that threw, and the error.
  */
 export function fanOut<T extends Observer<T>>(
   observers: readonly [T, ...T[]],

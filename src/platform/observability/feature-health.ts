@@ -12,7 +12,7 @@ export interface HealthReport {
 
 type HealthIndicatorSession = ReturnType<HealthIndicatorService['check']>;
 
-/** Probes must hear within a second, whatever is down. */
+/** Probes must get an answer within a second, whatever is down. */
 export const HEALTH_TIMEOUT_MS = 700;
 
 /** The indicator of one feature, a line of `GET /health`. Its module lists it as a provider, where it is found. */

@@ -3,9 +3,9 @@ import { PinoLogger } from 'nestjs-pino';
 import { fanOut, type Observer } from './fan-out.js';
 
 /**
- * An observer that logs what it is told, and passes it on to another one that counts it.
+ * An observer that logs its calls, and passes them on to another one that counts them.
  *
- * @param counted - what the other one is injected by.
+ * @param counted - the injection token of the other one.
  */
 export function logged<T extends Observer<T>>(
   token: symbol,

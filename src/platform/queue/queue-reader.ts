@@ -28,7 +28,7 @@ export class QueueReader<T = unknown> extends Worker<T> {
   }
 
   async #close(force: boolean): Promise<void> {
-    // What is under way cannot be given back to a Redis that is known to be away.
+    // Jobs under way cannot be returned to a Redis that is known to be away.
     const closed = Promise.allSettled([super.close(force || !this.isConnected)]);
     const { inTime } = await withTimeout(CLOSE_MS, closed);
     // Those that BullMQ made besides would be tried for ever.

@@ -60,7 +60,7 @@ export function readOwners(text: string, asked: string, isByName: boolean): read
     const ranges = slots.flatMap((range) => readRange(range) ?? []);
     if (port === 0 || ranges.length === 0) return [];
     const host = isByName && name !== '' ? name : address || asked;
-    // What has no epoch is older than what has one.
+    // An entry without an epoch is older than one with an epoch.
     return [{ host, port, epoch: Number(epoch) || 0, slots: ranges }];
   });
 }

@@ -1,6 +1,9 @@
-/** The server has become a replica, or the slot is elsewhere, or nobody knows: whoever is the primary is to be found. */
+/**
+ * The server has become a replica, the slot has moved, or the cluster is down: the connection has
+ * to find the primary again.
+ */
 const IS_ELSEWHERE = /^(READONLY|MOVED|CLUSTERDOWN) /;
-/** While nobody is the primary, each answer says so: the next look is as long after the last one. */
+/** Without a primary each answer says so: the next look is as long after the last one. */
 const LEAVES_EACH_MS = 500;
 
 /**

@@ -7,7 +7,7 @@ import { isCluster } from './redis-connection.js';
 import { unusableRedis } from './redis-watch.js';
 import { START_TIMEOUT_MS, whileStarting } from './while-starting.js';
 
-/** Begins to connect, and goes on until it is told to disconnect. */
+/** Begins to connect, and goes on until `disconnect` is called. */
 export function connecting<T extends SharedRedis>(
   redis: T,
   setting: string,
@@ -52,7 +52,7 @@ export async function opened<T extends SharedRedis>(
     }
     await delay(50);
   }
-  // Of a Cluster, whoever has the slot was asked for, and that is a primary.
+  // Of a Cluster the owner of the slot was asked, and that is a primary.
   const problem = isCluster(url)
     ? undefined
     : await whileStarting(setting, () => unusableRedis(redis));

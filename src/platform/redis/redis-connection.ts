@@ -21,7 +21,7 @@ const RECONNECT_QUEUE_MAX_MS = 2000;
 const SILENT_MAX_MS = 5000;
 /** Readers of BullMQ wait for a job up to 10 s in one command. */
 const SILENT_READER_MAX_MS = 15_000;
-/** Who only listens would never notice that nobody is there any more. */
+/** A connection that only listens would never notice that its server is gone. */
 const LISTENER_PING_MS = 2000;
 const SENTINEL_ANSWER_MS = 1000;
 /** Who has which slot is looked up at each failure, and so often besides. */
@@ -97,7 +97,7 @@ export function connectReader(producer: Redis): Redis {
 
 /** For subscriptions: comes back by itself and subscribes again. */
 export function connectSubscriber(url: Secret<string>): Redis {
-  // What any node of a Cluster is told to publish, all of them tell.
+  // A message published at any node of a Cluster reaches all of them.
   const options = { maxRetriesPerRequest: null, lazyConnect: true };
   const redis = connectionTo(url, DEPLOYMENT_TAG, options);
   const timer = setInterval(() => {

@@ -16,7 +16,7 @@ export class RedisRoom extends Headroom {
 
 /** `undefined` where Redis does not say, or has no limit. */
 async function roomIn(redis: SharedRedis): Promise<number | undefined> {
-  // That it does not answer is said by whoever writes to it next.
+  // The next write reports that it does not answer.
   const setUp = await setUpOf(redis).catch(() => undefined);
   const { usedMemoryBytes, maxMemoryBytes = 0 } = setUp ?? {};
   if (usedMemoryBytes === undefined || maxMemoryBytes === 0) return undefined;

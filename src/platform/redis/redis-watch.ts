@@ -138,7 +138,7 @@ export function readUnsafe(
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 
-/** A hosted Redis may forbid such commands. It is none the worse for it; its set-up is unknown. */
+/** A hosted Redis may forbid such commands. That is no fault; its set-up is unknown. */
 async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
   try {
     return await reply;

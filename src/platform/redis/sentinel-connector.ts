@@ -13,13 +13,13 @@ const RETRY_MS = 1000;
 const switches = new Map<string, PrimarySwitches>();
 
 /**
- * What finds the primary by its Sentinels, for connections to one address. Each connection leaves its server
- * as soon as any Sentinel says that another is the primary now: the former one may live on, apart from the
- * others, and take writes that are lost.
+ * Finds the primary by its Sentinels, for connections to one address. Each connection leaves its
+ * server as soon as any Sentinel says that another is the primary now: the former one may live on,
+ * apart from the others, and take writes that are lost.
  *
- * It does what the `failoverDetector` of ioredis 6.0 does, but for three things. There, each connection listens to
- * each Sentinel on its own; a Sentinel that dies is printed past the log; and a connection that is told
- * to leave while it asks the Sentinels ends for ever.
+ * It replaces the `failoverDetector` of ioredis 6.0, which has three problems: each connection
+ * listens to each Sentinel on its own, the death of a Sentinel is printed past the log, and a
+ * connection that has to leave while it asks the Sentinels ends for ever.
  */
 export function connectorOf(address: SentinelAddress): Connector {
   const key = JSON.stringify(address);
@@ -52,8 +52,8 @@ export function connectorOf(address: SentinelAddress): Connector {
         ours.join(this);
         return stream;
       } catch {
-        // It was told to leave meanwhile. Unless that was for good, it is to try again.
-        // What an earlier connection failed by is no news.
+        // It had to leave meanwhile. Unless it was closed for good, it tries again. An earlier
+        // connection's error does not matter here.
         delete this.firstError;
         return new Socket().destroy();
       }
@@ -81,7 +81,9 @@ interface Follower {
   leaveUnless(server: string): void;
 }
 
-/** Hears from the Sentinels of one address that its primary is another one, while anybody is connected. */
+/**
+ * Listens to the Sentinels of one address for a change of its primary, while a connection is open.
+ */
 class PrimarySwitches {
   readonly #followers = new Set<Follower>();
   #listeners: readonly Redis[] = [];
@@ -114,7 +116,7 @@ class PrimarySwitches {
         enableReadyCheck: false,
         maxRetriesPerRequest: null,
       });
-      // Whoever has to connect asks every Sentinel, and tells when none is there.
+      // A connection attempt asks every Sentinel, and reports when all are down.
       listener.on('error', () => undefined);
       listener.on('message', (_, text: string) => {
         this.#switched(text);

@@ -40,7 +40,7 @@ export function slotConnectorOf(address: ClusterAddress, tag: string): Connector
         // A connection whose connector throws ends for ever; one that is closed already is tried again.
         this.firstError = error as Error;
       }
-      // It may have been told to leave meanwhile.
+      // It may have had to leave meanwhile.
       if (owner === undefined || !this.#isWanted()) return new Socket().destroy();
       const { host, port } = owner;
       const stream = address.isTls ? connectTls({ host, port }) : createConnection({ host, port });

@@ -11,7 +11,7 @@ export interface DigestSigner {
   readonly isAvailable: boolean;
 
   /**
-   * Makes sure that it signs for its address, as far as that can be told within its time.
+   * Makes sure that it signs for its address, as far as that can be checked within its time.
    *
    * @throws StartError when its key is proved to be that of another address.
    */

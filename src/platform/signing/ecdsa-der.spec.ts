@@ -93,7 +93,7 @@ describe('a signature of a key service', () => {
     ['the order as s', derOf('01', integer(ORDER))],
     ['an integer of 34 bytes', derOf(`00${'ff'.repeat(33)}`, '01')],
     ['megabytes', Buffer.alloc(4_000_000, 0x30)],
-  ])('is none where it is %s', (_, der) => {
+  ])('is rejected where it is %s', (_, der) => {
     expect(readDerSignature(der)).toBeUndefined();
   });
 });

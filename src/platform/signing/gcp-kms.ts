@@ -64,8 +64,8 @@ export class GcpKms implements KeyService {
   }
 
   /**
-   * Credentials are found first: where they cannot be, the SDK leaves a rejection to nobody, which ends the process, and
-   * asks never again.
+   * Credentials are looked up first: if that fails inside the SDK, an unhandled rejection ends the
+   * process, and the SDK never asks again.
    */
   async #made(): Promise<KeyManagementServiceClient> {
     const { KeyManagementServiceClient: Client } = await import('@google-cloud/kms');

@@ -18,7 +18,7 @@ const digestOf = (text: string): Uint8Array => createHash('sha256').update(text)
 class TestKeyService implements KeyService {
   key = KEY;
   asked = 0;
-  /** What comes of the next questions; when there is nothing more, a signature. */
+  /** The outcomes of the next questions; without more of them, a signature. */
   readonly next: (SignFailure | 'hangs' | 'of another' | 'no DER')[] = [];
   readonly held: (() => void)[] = [];
 
@@ -115,7 +115,7 @@ describe('a signer whose key a service keeps', () => {
     await clock.pass(100);
     expect(await signing).toBeUndefined();
     expect(told).toEqual(['throttled Code']);
-    // That it is asked whether it is available has it looked at, beside whoever asks.
+    // Asking for its availability starts a check, without waiting for it.
     expect(signer.isAvailable).toBe(false);
     await turns();
     expect(signer.isAvailable).toBe(true);

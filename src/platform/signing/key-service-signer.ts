@@ -36,7 +36,7 @@ const PAUSE_MS = 100;
 const PROBE_PAUSE_MS = { first: 500, most: 10_000 };
 /** A process that starts does not wait longer: the SDK is loaded in this time too. */
 const START_MS = 5000;
-/** What is signed to see whether the key signs. It is no digest of a transaction. */
+/** The digest for the check of the key. It is no digest of a transaction. */
 const PROBE_DIGEST = keccak256Bytes(Buffer.from('Does this key sign for its x402 lane?'));
 
 /**
@@ -129,7 +129,7 @@ export class KeyServiceSigner implements DigestSigner {
   #fail(error: unknown): void {
     this.#isAvailable = false;
     const isKnown = error instanceof KeyServiceError;
-    // A fault of ours takes the key out too, and no more than that.
+    // A fault of this service disables the key too, and only the key.
     if (isKnown) this.options.observer.failed(error.failure, error.code);
     else this.options.observer.failed('unavailable', 'unexpected');
   }
@@ -161,7 +161,7 @@ export class KeyServiceSigner implements DigestSigner {
     return signature;
   }
 
-  /** @throws KeyServiceError when there is no answer in time; one that comes later is nobody's. */
+  /** @throws KeyServiceError when there is no answer in time; a later answer is dropped. */
   async #inTime<T>(limitMs: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const abort = new AbortController();
     const answer = ask(abort.signal);
@@ -178,5 +178,5 @@ export class KeyServiceSigner implements DigestSigner {
   }
 }
 
-/** A refusal is told once; the wrong key stays the wrong key. */
+/** A refusal is reported once; the wrong key stays the wrong key. */
 const WORTH_ANOTHER: ReadonlySet<SignFailure> = new Set(['throttled', 'unavailable', 'bad_answer']);

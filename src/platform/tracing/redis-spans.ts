@@ -11,8 +11,8 @@ interface CommandMessage {
 const CHANNEL = 'tracing:ioredis:command';
 
 /**
- * A span for each command to Redis that a traced request sends, by what ioredis tells of them. The name of the
- * command alone is told: its arguments hold payments.
+ * A span for each command to Redis that a traced request sends, by the diagnostics channel of
+ * ioredis. It contains only the name of the command, because the arguments contain payments.
  *
  * @returns how to stop.
  */

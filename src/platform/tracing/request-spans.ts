@@ -5,8 +5,9 @@ import type { Middleware } from '../http/middleware.js';
 import { contextOf, traceparentOf, tracer } from './tracer.js';
 
 /**
- * A span for each request, in the trace that its `traceparent` names (W3C Trace Context). The answer names the span
- * in a header of the same name. Of a request nothing is told but method, route, status and the id of its settlement.
+ * A span for each request, in the trace that its `traceparent` names (W3C Trace Context). The
+ * answer names the span in a header of the same name. A span contains only method, route, status
+ * and the id of the settlement.
  */
 export const traceRequests: Middleware = (request, response, next) => {
   const { traceparent } = request.headers;

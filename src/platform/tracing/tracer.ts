@@ -13,7 +13,7 @@ export function tracer(): Tracer {
   return trace.getTracer('x402-settle');
 }
 
-/** A span in another place, by its `traceparent`; the root where there is none that can be read. */
+/** A span in another place, by its `traceparent`; the root without a readable one. */
 export function contextOf(traceparent: string | undefined): Context {
   if (traceparent === undefined) return ROOT_CONTEXT;
   return propagation.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter);

@@ -27,8 +27,8 @@ export interface TracedProcess {
 }
 
 /**
- * Requests are sampled by chance, neither by the caller's wish nor by the id of its trace: it chooses both. What belongs
- * to a request of ours follows it.
+ * Requests are sampled by chance, neither by the caller's wish nor by the id of its trace, because
+ * the caller chooses both. Spans within a request follow its decision.
  */
 function samplerOf(ratio: number): Sampler {
   return {

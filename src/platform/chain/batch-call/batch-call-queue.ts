@@ -29,8 +29,8 @@ interface BatchCallQueueOptions<T> {
 }
 
 /**
- * Questions of one kind that one node is asked together. What comes in one turn of the event loop, or while others are
- * under way, shares a round; a lone question is sent back.
+ * Collects questions of one kind for one node. Questions of one turn of the event loop, or those
+ * that arrive while others are under way, share a round; a lone question is sent back.
  */
 export class BatchCallQueue<T> {
   readonly #waiting: Waiting<T>[] = [];
@@ -52,7 +52,7 @@ export class BatchCallQueue<T> {
     });
   }
 
-  /** A node that failed is tried by one round, which nobody waits behind. */
+  /** A node that failed is tried with one round; new questions do not queue behind it. */
   get #asksAlone(): boolean {
     return performance.now() < this.#restsUntil || (this.#failures > 0 && this.#flights > 0);
   }

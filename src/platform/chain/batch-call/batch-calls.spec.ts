@@ -39,7 +39,7 @@ describe('the answer to a joint call', () => {
     ['something else than yes and no', '0x01010201'],
     ['no hex', 'yes'],
     ['no string', 1],
-  ])('is none where it is %s', (_, value) => {
+  ])('is rejected where it is %s', (_, value) => {
     expect(decodeBatchCall(value, asked)).toBeUndefined();
   });
 });
@@ -214,7 +214,7 @@ describe('questions to one node', () => {
       }
     });
 
-    it('are tried by one round, which nobody waits behind, until it answers', async () => {
+    it('are tried with one round, without a queue behind it, until it answers', async () => {
       await fail();
       jest.advanceTimersByTime(1000);
       const trial = many(2);

@@ -38,10 +38,11 @@ interface SentCall {
 }
 
 /**
- * Asks one node many questions in one call: whether calls return, and whether accounts have code. Each kind has rounds of
- * its own, so that nobody's look at an account waits for the code of strangers.
+ * Asks one node many questions in one call: whether calls return, and whether accounts have code.
+ * Each kind has rounds of its own, so that a look at an account never waits for untrusted code.
  *
- * A yes is what the call alone would have had. A no is not believed: it is for the caller to ask alone.
+ * A yes is what the call alone would have had. A no is not believed: it is for the caller to ask
+ * alone.
  */
 export class BatchCalls {
   readonly #calls: BatchCallQueue<SentCall>;
@@ -61,8 +62,8 @@ export class BatchCalls {
   /**
    * Whether a call returns.
    *
-   * @param sender - whose transaction it is; where questions differ in that, the one who pays the highest price. The
-   *   call itself comes from an account that nobody knows.
+   * @param sender - whose transaction it is; where questions differ in that, the one who pays the
+   *   highest price. The call itself comes from an unknown account.
    */
   returns(
     call: TriedCall,

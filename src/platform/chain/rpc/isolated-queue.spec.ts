@@ -32,7 +32,7 @@ function aQueue(
 
 const allGood = (methods: readonly string[]): readonly RpcOutcome[] => methods.map(() => RESULT);
 
-describe('calls that are kept apart', () => {
+describe('isolated calls', () => {
   it('go one of each subject at a time, so that many of one do not hold up another', async () => {
     const { flights, ask } = aQueue(allGood);
     await Promise.all([ask('a1', 'a'), ask('a2', 'a'), ask('a3', 'a'), ask('b1', 'b')]);

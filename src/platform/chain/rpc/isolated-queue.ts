@@ -9,7 +9,7 @@ export interface QueuedCall {
   readonly resolve: (outcome: RpcOutcome) => void;
 }
 
-/** How a call is kept apart from those of everybody else. */
+/** How a call is isolated from all others. */
 export interface Isolation {
   readonly kind: 'new' | 'marked';
   /** Whose calls wait behind each other: a contract. */
@@ -170,7 +170,8 @@ export class IsolatedQueue {
         call.resolve(outcome ?? NOT_SENT);
         return;
       }
-      // What had no answer in company is judged alone, with as much time as it had there, or not at all.
+      // A call without an answer in a shared request is sent alone, with as much time as it had
+      // there, or not at all.
       const deadline = performance.now() + call.timeoutMs;
       const isTaken = this.#enqueue(subject, { ...call, deadline, isLastTry: true });
       if (!isTaken) call.resolve(NOT_SENT);

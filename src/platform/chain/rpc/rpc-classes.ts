@@ -42,8 +42,8 @@ const RETURNED_MAX_BYTES = 32_768;
 /**
  * A simulated call.
  *
- * @returns `unclear` for an error object that may be the call's own failure or the node's: whoever asked
- * finds out by asking for something that cannot fail. `undefined` when the node did not run the call.
+ * @returns `unclear` for an error object that may be the call's own failure or the node's: the
+ *   caller finds out by a call that cannot fail. `undefined` when the node did not run the call.
  */
 export function readCallOutcome(outcome: RpcOutcome): CallOutcome | 'unclear' | undefined {
   if (outcome.kind === 'result') {

@@ -47,7 +47,7 @@ describe('RpcEndpoint', () => {
   it('goes on when an observer throws, any number of times', async () => {
     const observer = {
       exchanged: (): void => {
-        throw new RangeError('nobody is looking');
+        throw new RangeError('no one is looking');
       },
       disagreed: () => undefined,
     };
@@ -129,8 +129,11 @@ describe('RpcEndpoint', () => {
     server?.closeAllConnections();
   });
 
-  describe('calls of code that is kept apart', () => {
-    /** A node that hangs up on a request with a call for `0xdead` in it; it notes what came together. */
+  describe('calls of isolated code', () => {
+    /**
+     * A node that closes the connection on a request with a call for `0xdead` in it; it notes which
+     * calls came together.
+     */
     function startBesideSilence(arrived: string[][]): Promise<string> {
       server = createServer((request, response) => {
         let text = '';

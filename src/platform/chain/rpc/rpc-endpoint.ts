@@ -31,9 +31,9 @@ const SEND_FLIGHTS_MAX_WITHOUT_BATCHES = 8;
 const SENDS_WAITING_MAX = 200;
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
 /**
- * What code that nobody knows yet may make a node compute, and code that has burnt gas before. A node
- * computes 50 to 500 million gas a second on one core. Few calls share a request: they answer for each
- * other, and may answer at length.
+ * The computing time of a node for unknown code, and for code that has burnt gas before. A node
+ * computes 50 to 500 million gas a second on one core. Few calls share a request: they wait for
+ * each other, and their answers may be long.
  */
 const NEW_CODE_BATCH_MAX = 4;
 const NEW_CODE = { flightsMax: 4, gasPerSecond: 12_000_000 } as const;
@@ -159,7 +159,7 @@ export class RpcEndpoint implements RpcCaller {
         line.flights -= 1;
         this.#flush(line);
       };
-      // Whatever happens on the way, the place is free again and nobody waits for ever.
+      // After any error the place is free again, and no call waits for ever.
       this.#fly(line, calls)
         .catch(() => {
           for (const call of calls) call.resolve(silent('malformed'));
@@ -203,7 +203,7 @@ export class RpcEndpoint implements RpcCaller {
     }
   }
 
-  /** Answers of another chain are none; only the question which chain it is has its answer. */
+  /** Answers of another chain are dropped; only the question for the chain id is answered. */
   #believed(calls: readonly QueuedCall[], answer: Answer): readonly RpcOutcome[] {
     const outcomes = calls.map((_, index) => outcomeOf(answer, index));
     const proof = outcomeOf(answer, calls.length);

@@ -1,4 +1,4 @@
-/** What came of one JSON-RPC call. */
+/** The outcome of one JSON-RPC call. */
 export type RpcOutcome =
   | { readonly kind: 'result'; readonly value: unknown }
   /** The node answered with an error object (JSON-RPC 2.0 §5.1). */
@@ -24,7 +24,9 @@ export type SilenceCause =
   | 'http_status'
   | 'rate_limited'
   | 'malformed'
-  /** It waited too long or behind too many, among transactions or calls that are kept apart; it was not sent. */
+  /**
+   * It waited too long or behind too many, among transactions or isolated calls; it was not sent.
+   */
   | 'not_sent'
   /** What it said is of another chain, and is not looked at. */
   | 'wrong_chain';

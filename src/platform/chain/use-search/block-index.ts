@@ -32,8 +32,8 @@ interface Kept<T> {
 }
 
 /**
- * Reads blocks for the authorizations that were used in them. What was read serves everybody who asks
- * about the same block.
+ * Reads blocks for the authorizations that were used in them. All searches of the same block share
+ * one read.
  */
 export class BlockIndex {
   readonly #blocks = new Map<string, Kept<IndexedBlock>>();
@@ -67,7 +67,7 @@ export class BlockIndex {
         return transaction;
       }
     }
-    // Without an event nobody can tell who presented it through a contract of his own.
+    // Without an event it is not known who presented it through a contract of its own.
     if (!isNamed) return undefined;
     const receipts = await this.#receiptsOf(view, number, hashes, budget);
     return receipts.find(({ isSuccess, logs }) => isSuccess && method.isNamedIn(logs, ref))?.hash;

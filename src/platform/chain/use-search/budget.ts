@@ -33,7 +33,7 @@ export class Slots {
   async run<T>(task: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
     if (this.#running >= this.runningMax) {
       if (this.#waiting.length >= this.waitingMax) return undefined;
-      // Whoever ends hands its place on.
+      // A search that ends passes its place on.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running += 1;

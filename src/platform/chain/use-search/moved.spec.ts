@@ -47,7 +47,7 @@ describe('what a transaction moved that presented an authorization by a contract
     ['another one was executed', [used(undefined, 8n), transfer()]],
     ['nothing was transferred', [used()]],
     ['less was transferred', [used(), transfer(9n)]],
-    ['somebody else was paid', [used(), transfer(10n, TOKEN)]],
+    ['another address was paid', [used(), transfer(10n, TOKEN)]],
   ])('is not known to be that where %s', (_, logs) => {
     expect(moved(...logs)).toBeUndefined();
   });
@@ -57,7 +57,7 @@ describe('what a transaction moved that presented an authorization by a contract
     expect(movedBy({ ...REF, method: 'permit2' }, { logs }, [])).toBeUndefined();
   });
 
-  it('is not known where nobody says what was signed', () => {
+  it('is not known where the signed amount is not', () => {
     const { method, asset, payer, nonce } = REF;
     const ref = { method, asset, payer, nonce };
     expect(movedBy(ref, { logs: [used(), transfer()] }, [])).toBeUndefined();

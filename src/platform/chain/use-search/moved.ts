@@ -28,8 +28,9 @@ export function transferOf(
 }
 
 /**
- * What a transaction moved by an authorization. It may have been presented by a contract whose calldata nobody can read:
- * a token that names the authorization as executed has paid whom its payer signed for.
+ * What a transaction moved by an authorization. A contract with unreadable calldata may have
+ * presented it: if the token logs the authorization as executed, it has paid the payee its payer
+ * signed for.
  */
 export function movedBy(
   { payTo, amount, ...ref }: AuthorizationRef,

@@ -20,8 +20,8 @@ export interface BlockRange {
 export type Scanned =
   | { readonly kind: 'found'; readonly transaction: Hex }
   /**
-   * In the blocks from this one to the end of the range nobody did, in a way that can be read.
-   * `undefined` when none of them could be read.
+   * From this block to the end of the range no readable use was found. `undefined` when no block
+   * could be read.
    */
   | { readonly kind: 'not_found'; readonly readFrom: bigint | undefined };
 
@@ -57,7 +57,7 @@ const BLOCKS_AT_ONCE = 4n;
  */
 export async function scan(task: Scan): Promise<Scanned> {
   const { view, range, budget } = task;
-  // What is not found is not there only where the node has these blocks.
+  // A failed search proves absence only where the node has these blocks.
   budget.spend();
   if ((await retryUntil(() => view.blockNumber())) < range.to) {
     throw new ChainUnavailableError(view.chainId, 'the blocks that are searched');
@@ -198,8 +198,8 @@ async function searchBlocks(task: Scan, progress: Progress): Promise<Hex | undef
 }
 
 /**
- * A search takes several reads, each of which needs the one before: where an endpoint fails now and
- * then, a search that began anew each time would hardly ever come to its end.
+ * A search takes several reads, and each needs the one before. If it started over after each
+ * failure of an endpoint, it would hardly ever end.
  */
 async function retryUntil<T>(read: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count += 1) {

@@ -82,7 +82,7 @@ describe.each([
     expect(await chain.uses.find(ref, range, 'lane')).toMatchObject(found);
   });
 
-  it('is not said to be nobody when neither logs nor blocks can be had', async () => {
+  it('is not said to be absent when neither logs nor blocks can be had', async () => {
     const { chain, nodes } = await aChain(aTruth(), 1);
     for (const node of nodes) {
       node.lie = (method, [, isFull]) =>
@@ -95,7 +95,7 @@ describe.each([
     expect(outcome).not.toMatchObject({ readFrom: 10n });
   });
 
-  it('is told apart from a use before the range', async () => {
+  it('differs from a use before the range', async () => {
     const { chain } = await aChain(aTruth(), 2);
     const later = { from: 21n, to: 25n };
     expect(await chain.uses.find(ref, later)).toEqual({ kind: 'not_found', readFrom: 21n });
@@ -200,7 +200,7 @@ describe('a search', () => {
     expect((nodes[0]?.asked.length ?? 0) - before).toBeLessThan(80);
   });
 
-  it('does not keep a lane waiting, which hears when it has ended', async () => {
+  it('does not keep a lane waiting, which is called when it has ended', async () => {
     const truth = new FakeChain(20);
     truth.mine(transactionOf(permit2, 1n, [transferLog(ref)]));
     usedFrom(truth, ref, 20);
@@ -226,7 +226,7 @@ describe('a search', () => {
     const strangers = Array.from({ length: 80 }, (_, index) =>
       chain.uses.find({ ...ref, nonce: BigInt(index) + 1000n }, range),
     );
-    // The line is full: the last ones are told that nothing is known.
+    // The queue is full: the last ones get the answer that nothing is known.
     expect(await strangers.at(-1)).toEqual({ kind: 'not_found', readFrom: undefined });
     node.request = ask;
     expect(await chain.uses.find(ref, range, 'lane')).toMatchObject({ kind: 'found' });

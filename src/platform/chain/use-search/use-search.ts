@@ -38,7 +38,10 @@ const BUDGETS: Readonly<Record<Searcher, readonly [calls: number, ms: number]>> 
   lane: [300, 20_000],
   anybody: [60, 3000],
 };
-/** Searches at once and in line. Lanes have places of their own: nobody asks them away. */
+/**
+ * Searches that run, and that wait in the queue. Lanes have places of their own, which other
+ * searches cannot take.
+ */
 const SLOTS: Readonly<Record<Searcher, readonly [running: number, waiting: number]>> = {
   lane: [4, 10_000],
   anybody: [4, 64],
@@ -83,7 +86,7 @@ export class UseSearch {
   }
 
   /**
-   * Searches, or waits for the same search of somebody else.
+   * Searches, or waits for the same search of another caller.
    *
    * @throws ChainUnavailableError when the chain cannot be asked just now.
    */
@@ -103,12 +106,14 @@ export class UseSearch {
   }
 
   /**
-   * The same for those who cannot wait: begins a search if there is none, and says what is known.
+   * The same without waiting: begins a search if none runs, and returns the known state.
    *
-   * @param range - the authorization is used at its end; a search that ended a little before serves.
+   * @param range - the authorization is used at its end; a search that ended a little before
+   *   serves.
    * @param onDone - called when a search that this began has come to its end.
-   * @param searcher - a search by `anybody` that fails has found nothing; one of a lane is made again.
-   * @throws what the last such search failed with, where that is no trouble of the chain.
+   * @param searcher - a search by `anybody` that fails has found nothing; one of a lane is made
+   *   again.
+   * @throws what the last such search failed with, where the chain is not the cause.
    */
   look(
     ref: AuthorizationRef,
