@@ -36,8 +36,8 @@ const GRACE_AND_MORE_MS = 240_000;
 const STEPS = process.env['TEST_CHAOS'] === 'all' ? Number.POSITIVE_INFINITY : 3;
 
 /**
- * The short form of `npm run test:chaos`: each kind of thing that can go wrong goes wrong once. After each
- * the chain, the service's own account and all that sellers were told must agree.
+ * The short form of `npm run test:chaos`: each kind of thing that can go wrong goes wrong once.
+ * After each the chain, the service's own account and all answers to sellers must agree.
  */
 describe('whatever goes wrong', () => {
   let stage: Stage;

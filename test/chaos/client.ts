@@ -24,7 +24,7 @@ export interface Answered {
   readonly json: Json;
 }
 
-/** One request on a connection of its own. `undefined` when nothing whole was heard. */
+/** One request on a connection of its own. `undefined` without a complete answer. */
 export function ask(
   url: string,
   { method = 'GET', body, headers = {}, from, patienceMs }: Asked,

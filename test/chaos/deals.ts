@@ -30,7 +30,7 @@ export interface Payment {
   readonly token: Hex;
   readonly payer: Hex;
   readonly payTo: Hex;
-  /** What is settled, where that is not what was signed. */
+  /** The settled amount, where it differs from the signed one. */
   readonly amount: bigint;
   /** 32 bytes, lower case. */
   readonly nonce: Hex;
@@ -57,21 +57,25 @@ export interface Deal {
 }
 
 interface DealOptions {
-  /** Nobody plays tricks. */
+  /** All payers are honest. */
   readonly isHonest: boolean;
   /** Whether payers bring an approval that has to be paid for first. */
   readonly bringApprovals?: boolean;
   /** Whether lanes may be gone for good: then nothing is bound to one. */
   readonly areLanesTaken?: boolean;
-  /** Whether the chain may take a success back: it is collected again then, from a payer who can still pay. */
+  /**
+   * Whether a reorganisation may remove a success: it is resubmitted then, from a payer who can
+   * still pay.
+   */
   readonly hasReorgs?: boolean;
   readonly meaningless?: ReadonlySet<string>;
   readonly meaninglessAfterApproval?: ReadonlySet<string>;
 }
 
 /**
- * Played instead where blocks are replaced. A success that the chain took back is collected until the deadline of its
- * payment, as somebody was told of it, and that is longer than a run: its payer has to be able to pay again.
+ * Played instead where blocks are replaced. A success that the chain dropped is resubmitted until
+ * the deadline of its payment, because a requester got it, and that is longer than a run: its payer
+ * has to be able to pay again.
  */
 const FOR_A_WHILE: Partial<Record<PayerTrick, PayerTrick>> = {
   spends: 'spends_for_a_while',
@@ -148,7 +152,7 @@ export async function makeDeal(
   return { payer, payments, manner, trick, orders, strangers };
 }
 
-/** All asks of one deal, until everybody has heard the end. */
+/** All requests of one deal, until each has its final answer. */
 export async function play(
   { world, pool }: Stage,
   random: SeededRandom,
@@ -315,7 +319,7 @@ function askedEarly({ pool }: Stage, { requests, options }: Order): boolean {
   return requests.some(({ askedAt }) => sighted === undefined || askedAt <= sighted);
 }
 
-/** Asks a few times, without a key, from an address that nobody else has. */
+/** Asks a few times, without a key, from an address of its own. */
 function strangerTo(stage: Stage, random: SeededRandom, payment: Payment): Order {
   return new Order({
     payment,

@@ -6,8 +6,8 @@ import { type Role, Slot, type Surroundings } from './slot.js';
 import type { Verdict } from './tcp-proxy.js';
 
 /**
- * A moment in the life of a settlement: `before` a step means that the step never reached Redis or the
- * node, `after` that it did and the process has not heard of it.
+ * A moment in the life of a settlement: `before` a step means that the step never reached Redis or
+ * the node, `after` that it did and the process did not get the reply.
  */
 export interface Moment {
   readonly when: 'before' | 'after';
@@ -29,7 +29,7 @@ const EXECUTED_MS = 5;
 /** The processes of one deployment, each behind doors of its own to Redis and to the chain. */
 export class Fleet {
   readonly slots: Slot[] = [];
-  /** The moments that came while somebody waited for them. */
+  /** The moments that came while a fault waited for them. */
   readonly reached: string[] = [];
   #kill: { readonly moment: Moment; readonly tell: (slot: Slot) => void } | undefined;
   readonly #ambushes = new Set<Ambush>();
@@ -65,7 +65,9 @@ export class Fleet {
     });
   }
 
-  /** The first process that makes this step never hears that it is done. Resolves when it was. */
+  /**
+   * The first process that makes this step never gets its reply. Resolves when the step was made.
+   */
   swallow(step: string, silentMs: number): Promise<void> {
     return new Promise((resolve) => {
       this.#lieInWait(step, () => {
@@ -88,7 +90,7 @@ export class Fleet {
     });
   }
 
-  /** All move over to a Redis that has not heard everything. */
+  /** All move over to a Redis that has missed some writes. */
   async failOver(replica: Replica, awayMs: number): Promise<void> {
     for (const { redis } of this.slots) redis.cut();
     await this.ledger.replaceBy(replica);

@@ -1,6 +1,6 @@
 import type { Stage } from './stage.js';
 
-/** What a transaction of a signer may cost, whoever pays by it. */
+/** The cost of a transaction of a signer at most, of any kind. */
 const PRICE_MOST_WEI = 5n * 10n ** 9n;
 const GAS_MOST = 16_777_216n;
 /** Batches apart: so many transactions a payment, replacements and no-ops of lanes that start over. */

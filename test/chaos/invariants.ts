@@ -12,8 +12,9 @@ export interface Expectations {
   /** Whether to wait until the queue tools show nothing more to do. */
   readonly areJobsDone: boolean;
   /**
-   * A told hash may be replaced by another one of the same account nonce. Success is told when a block
-   * has paid; should that block be replaced and its payer be unable to pay by then, there was none.
+   * An answered hash may be replaced by another one of the same account nonce. Success is answered
+   * when a block has paid; if that block is replaced and its payer cannot pay any more, the success
+   * is void.
    */
   readonly hasReorgs: boolean;
   /** Nothing but what buyers and tokens do: then no honest payment waits for any other. */
@@ -22,11 +23,11 @@ export interface Expectations {
   readonly heldUpMostMs: number;
 }
 
-/** How long a stranger, and who comes late, has to wait for what nobody took. */
+/** How long a stranger, and a late requester, has to wait for an unclaimed sale. */
 const SALE_GRACE_MS = 60_000;
 const USED = new Set(['invalid_exact_evm_nonce_already_used', 'permit2_invalid_nonce']);
 
-/** Compares what the chain shows with what the service says and what everybody was told. */
+/** Compares the chain with the service's account and with all answers. */
 export async function violationsOf(
   stage: Stage,
   deals: readonly Deal[],
@@ -92,7 +93,7 @@ function wrongForms({ world }: Stage, { orders, strangers }: Deal): string[] {
   return violations;
 }
 
-/** What was told between a replica's last news and its taking over is not in the ledger. */
+/** Answers between a replica's last update and its promotion are not in the ledger. */
 function soldTwice(stage: Stage, { orders, strangers }: Deal): string[] {
   const buyers = [...orders, ...strangers].filter(({ isBuyer }) => isBuyer);
   const remembered = buyers.filter(({ heard }) => {
@@ -106,8 +107,8 @@ const isKept = ({ losses }: Stage, at: number): boolean =>
   losses.every(({ from, to }) => at < from || at > to);
 
 /**
- * What a `202` was told of in writes that were lost is kept by the lane that signed it, until its block is final or its
- * process dies. What was sent when the losses were over was stored in the ledger that is there now.
+ * The lane that signed it keeps a payment whose `202` was in lost writes, until its block is final
+ * or its process dies. Payments sent after the losses are stored in the present ledger.
  */
 function isSentAfterLosses({ losses, pool }: Stage, payment: Payment): boolean {
   const sentAt = pool.firstSight(payment);
@@ -266,7 +267,7 @@ async function wrongStatus(
   if (isOther && payment.method === 'upto') return [];
   const violations: string[] = [];
   if (status.isPaid && !paid.has(payment)) violations.push('shown as paid, and not paid');
-  // Who copies what was withdrawn pays by a transaction that is none of ours.
+  // A copier of a withdrawn payment pays by a foreign transaction.
   const isOurs = trick !== 'is_copied' || status.state !== 'withdrawn';
   if (paid.has(payment) && !status.isPaid && isLedgerWhole && isOurs && !isForeign(status)) {
     violations.push(`paid, and shown as ${status.state}`);

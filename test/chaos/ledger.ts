@@ -30,7 +30,7 @@ export class Replica {
     return replica;
   }
 
-  /** From now on it hears nothing more, and may be written to. */
+  /** From now on it gets no more updates, and may be written to. */
   async cutOff(): Promise<void> {
     await this.#redis.replicaof('NO', 'ONE');
   }

@@ -23,25 +23,28 @@ import { lanesRunLow } from './treasury.js';
 /**
  * Randomised runs on long-lived deployments, until the asked number is done.
  *
- *   npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
- *     [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--treasury] [--slow-blocks]
+ * npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
+ * [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--treasury]
+ * [--slow-blocks]
  *
- * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too, and what is archived
- * and what sellers are told is compared as well.
+ * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too,
+ * and the archive and the deliveries to sellers are compared as well.
  *
- * With `--sentinel` Redis is a primary and two replicas behind three Sentinels, real ones: what goes wrong is theirs, and
- * of the processes. Steps of the ledger are not known by name then, for no proxy is in between. With `--cluster` the same with
- * a Redis Cluster of three primaries and their replicas.
+ * With `--sentinel` Redis is a primary and two replicas behind three Sentinels, real ones: what
+ * goes wrong is theirs, and of the processes. Steps of the ledger are not known by name then, for
+ * no proxy is in between. With `--cluster` the same with a Redis Cluster of three primaries and
+ * their replicas.
  *
  * With `--treasury` an account refills the lanes, which run low in each run besides.
  *
- * With `--slow-blocks` a block comes every six seconds, and one of two nodes lies about what the next ones hold.
+ * With `--slow-blocks` a block comes every six seconds, and one of two nodes lies about what the
+ * next ones hold.
  *
- * With `--queue-redis` the queues have a Redis of their own, which is killed, frozen, emptied or restored in each run
- * besides.
+ * With `--queue-redis` the queues have a Redis of their own, which is killed, frozen, emptied or
+ * restored in each run besides.
  *
- * Each job plays its share of the runs on a deployment of its own. A sequence that was broken off goes
- * on where it stopped. The first run that fails ends it, unless it is to keep going. With the
+ * Each job plays its share of the runs on a deployment of its own. A sequence that was broken off
+ * goes on where it stopped. The first run that fails ends it, unless it is to keep going. With the
  * environment variable CHAOS_MUTANT the report says which planted bug this build has.
  */
 const { values } = parseArgs({
@@ -96,7 +99,8 @@ const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(see
 function drawFaults(stage: Stage, random: SeededRandom, run: number): readonly Fault[] {
   const others = drawOthers(stage, random, run);
   const more = stage.queue === undefined ? others : [...others, ofQueue(random)];
-  // Who counts what lanes spend by what they have cannot have them refilled; a lane without a key is refilled by nobody.
+  // The count of what lanes spend assumes that they are not refilled; a lane without a key is never
+  // refilled.
   return stage.hasTreasury
     ? [...more.filter((fault) => fault !== budget && fault.areLanesTaken !== true), lanesRunLow]
     : more;
@@ -149,7 +153,7 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
   const tally = new Tally();
   let stage = await build(seed);
   let hasFailed = false;
-  // Whoever ends the sequence ends one process; nothing of it may stay behind.
+  // The end of the sequence ends this process; no child may stay behind.
   const leave = (): void => {
     void stage.stop().finally(() => process.exit(1));
   };

@@ -7,7 +7,7 @@ export interface Heard {
   readonly at: number;
   readonly reason: string | undefined;
   readonly isSuccess: boolean;
-  /** `202`: handed out, whatever becomes of it. */
+  /** `202`: accepted, whatever its outcome. */
   readonly isHandedOut: boolean;
   readonly transaction: unknown;
   readonly network: unknown;
@@ -61,16 +61,16 @@ export interface OrderOptions {
   readonly headersOf?: (from: string) => Readonly<Record<string, string>>;
   /** Without one, each request stands for itself. */
   readonly hasKey: boolean;
-  /** `Prefer: respond-async`, and looks at the place it is told. */
+  /** `Prefer: respond-async`, and polls the given location. */
   readonly isAsync?: boolean;
   readonly startsAfterMs?: number;
-  /** Hangs up on its first request after this many milliseconds, and asks again. */
+  /** Aborts its first request after this many milliseconds, and asks again. */
   readonly hangsUpAfterMs?: number;
   /** Does not try again what was not sent. */
   readonly isEasilyDiscouraged?: boolean;
   /** Identical requests at once, each time. */
   readonly copies?: number;
-  /** Asks this many times, whatever it hears. */
+  /** Asks this many times, after any answer. */
   readonly rounds?: number;
   /** Whether another order has got this payment: then "duplicate" is the end of it. */
   readonly isSoldElsewhere?: () => boolean;
@@ -79,8 +79,8 @@ export interface OrderOptions {
 }
 
 /**
- * One order of a seller, paid by one payment: asks until it has heard the end, as a seller does who must
- * know.
+ * One order of a seller, paid by one payment: asks until it has a final answer, as a seller does
+ * who must know.
  */
 export class Order {
   readonly key: string | undefined;
@@ -91,7 +91,7 @@ export class Order {
   refusal: Heard | undefined;
   /** How often the place of a 202 was lost. */
   #losses = 0;
-  /** What it was told of a settlement that is on its way or landed, by the id of that. */
+  /** The answers about a settlement that is pending or landed, by its id. */
   readonly told = new Map<string, Heard>();
 
   constructor(readonly options: OrderOptions) {
@@ -102,7 +102,7 @@ export class Order {
     return this.requests.flatMap(({ heard }) => heard ?? []);
   }
 
-  /** Whether it was told, in whatever form, that this payment is its own and landed. */
+  /** Whether an answer of any form said that this payment is its own and landed. */
   get isBuyer(): boolean {
     return this.heard.some(({ isSuccess }) => isSuccess) || this.place?.isPaid === true;
   }
@@ -112,7 +112,7 @@ export class Order {
     return this.requests.some(({ heard }) => heard === undefined);
   }
 
-  /** Resolves when it has heard the end, or after its patience; `end` is then unset. */
+  /** Resolves with a final answer, or after the deadline; `end` is then unset. */
   async pursue(deadline: number): Promise<void> {
     const { startsAfterMs = 0, hangsUpAfterMs, copies = 1, rounds = Infinity } = this.options;
     await delay(startsAfterMs);
@@ -166,7 +166,7 @@ export class Order {
     return this.#look(String(answer.headers['location']), deadline);
   }
 
-  /** Looks at the place it was told until that says the end. */
+  /** Polls the given location until it shows a final state. */
   async #look(path: string, deadline: number): Promise<End | undefined> {
     let unknownSince: number | undefined;
     while (Date.now() < deadline) {

@@ -7,13 +7,13 @@ import { presentationData, transferData } from '../support/token-calls.js';
 import type { World } from '../support/world.js';
 import { delay } from './client.js';
 
-/** What a payer, or somebody who watches the pool, does while a payment is on its way. */
+/** Actions of a payer, or of a watcher of the pool, while a payment is pending. */
 export const PAYER_TRICKS = [
   'cancels',
   'spends',
   /** And is rich again a moment later. */
   'spends_for_a_while',
-  /** By somebody who also asks us for the sale. */
+  /** By an account that also asks the service for the sale. */
   'is_copied',
   'gains_code',
   /** Signs two authorizations of one nonce, for two payees. */

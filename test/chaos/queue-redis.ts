@@ -24,7 +24,7 @@ export class QueueRedis {
     return this.server.url;
   }
 
-  /** @param isRestored - with what it held when it was told to save; empty otherwise. */
+  /** @param isRestored - with the content of its last save; empty otherwise. */
   async crash(awayMs: number, isRestored = false): Promise<void> {
     const { port, dir } = this.server;
     if (!isRestored) rmSync(`${dir}/dump.rdb`, { force: true });

@@ -2,7 +2,10 @@ import { delay } from './client.js';
 import { readHealth } from './health.js';
 import type { Stage } from './stage.js';
 
-/** What was paid, and was taken back when its payer could not pay, is tried again after 5, 15 and 60 s. */
+/**
+ * A success that a reorganisation removed while its payer could not pay is tried again after 5, 15
+ * and 60 s.
+ */
 const QUIET_PATIENCE_MS = 100_000;
 
 /** Waits for all work to be done, as anybody can see it; says what does not come to rest. */

@@ -43,7 +43,7 @@ export const LIES = [
   'balance',
   /** Logs are not served. */
   'logs_refused',
-  /** Failed executions are told in words of another client, without data. */
+  /** Failed executions are described in the words of another client, without data. */
   'halts',
 ] as const;
 /** The last is of slow blocks alone: the head leaps, and what reverted succeeded. */

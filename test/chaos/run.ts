@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly payments: number;
   /** What goes wrong meanwhile. */
   readonly faults: readonly Fault[];
-  /** Payments nobody plays tricks with. */
+  /** Payments of honest payers. */
   readonly isHonest?: boolean;
   readonly bringApprovals?: boolean;
   readonly expectations?: Partial<Expectations>;
@@ -24,7 +24,7 @@ export interface RunOptions {
 
 export interface Played {
   readonly deals: readonly Deal[];
-  /** What is not as it must be; nothing, if all is well. */
+  /** The violations; empty if all is well. */
   readonly violations: readonly string[];
 }
 
@@ -99,7 +99,8 @@ export async function playRun(
   await nodesReached(stage);
   const areForgotten = faults.some(({ areRequestsForgotten }) => areRequestsForgotten === true);
   const expected: Expectations = {
-    // What a replica has missed is known to who asked for it, and to nobody when that process is gone too.
+    // Only the requester knows the writes that a replica has missed; when that process is gone too,
+    // no one does.
     isLedgerWhole: !areForgotten || stage.losses.length === 0,
     hasReorgs: false,
     areJobsDone: false,
@@ -176,8 +177,8 @@ async function recover(
 }
 
 /**
- * Waits until each process reaches every node again: else the liar of the next run would be the only one that a
- * process hears, and it would be right to believe it.
+ * Waits until each process reaches every node again: otherwise the liar of the next run could be
+ * the only node that a process reaches, and believing it would be right.
  */
 async function nodesReached({ fleet, world, found }: Stage): Promise<void> {
   const deadline = Date.now() + NODES_PATIENCE_MS;

@@ -34,7 +34,7 @@ const LANE_WEI = 10n ** 21n;
 const PAYERS = 16;
 const WALLETS = 60;
 
-/** When acknowledged writes were lost: from the moment the replica heard no more until it took over. */
+/** When acknowledged writes were lost: from the replica's last update until its promotion. */
 interface Loss {
   readonly from: number;
   readonly to: number;
@@ -68,7 +68,7 @@ interface StageOptions {
 export class Stage {
   readonly signers: readonly Address[];
   readonly signerKeys: readonly Hex[];
-  /** The scripts that settlements need, in a fixed order; learnt once. */
+  /** The scripts that settlements need, in a fixed order; found out once. */
   flow: readonly string[] = [];
   /** What the current episode has found wrong so far, by what does not wait for its end. */
   found: string[] = [];
@@ -89,7 +89,7 @@ export class Stage {
     readonly payers: readonly PrivateKeyAccount[],
     /** Plays no part but to see whether payments are settled. */
     readonly prober: PrivateKeyAccount,
-    /** Of a network that the deployment may be told to serve. */
+    /** Of a network that the deployment may get as a setting. */
     readonly stray: Anvil,
     readonly hostile: readonly Hostile[],
     /** A token that is honest and dear. */
@@ -205,7 +205,7 @@ export class Stage {
     return stage;
   }
 
-  /** What was found before belongs to another episode. */
+  /** Earlier findings belong to another episode. */
   beginRun(): void {
     this.found = [];
     this.notes = [];
@@ -213,7 +213,7 @@ export class Stage {
     this.otherRequests = 0;
   }
 
-  /** Somebody whom nobody has paid yet. */
+  /** A payee without a payment. */
   newPayee(): Address {
     return this.history?.newPayee() ?? newAccount().address;
   }

@@ -10,7 +10,7 @@ export interface Status {
   readonly transactions: readonly string[];
   /** Lower case. */
   readonly payTo: string | undefined;
-  /** What is settled. */
+  /** The settled amount. */
   readonly amount: string | undefined;
   /** From its claim until its first transaction was stored. */
   readonly queuedMs: number | undefined;
@@ -18,7 +18,7 @@ export interface Status {
 
 const PATIENCE_MS = 5000;
 
-/** By the authorization; `undefined` when nobody knows it, or nobody can say. */
+/** By the authorization; `undefined` when it is unknown, or no process answers. */
 export async function statusOf(
   stage: Stage,
   { token, payer, nonce }: Payment,

@@ -8,9 +8,9 @@ const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 const ENDING_LENGTH = 200;
 
 /**
- * The scripts the service runs in Redis, learnt by listening: nothing is known of them but what goes
- * over the wire. One that is a file of the build goes by the name of the file, one that begins with a
- * comment by that, any other by its hash.
+ * The scripts the service runs in Redis, found by listening to the wire. One that is a file of the
+ * build goes by the name of the file, one that begins with a comment by that, any other by its
+ * hash.
  */
 export class StepCatalogue {
   readonly #names = new Map<string, string>();

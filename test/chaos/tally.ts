@@ -13,7 +13,7 @@ export class Tally {
     }
   }
 
-  /** Moments that came while somebody waited for them. */
+  /** Moments that came while a fault waited for them. */
   addReached(moments: readonly string[]): void {
     for (const moment of moments) this.#count(moment);
   }

@@ -6,7 +6,8 @@ import type { StepCatalogue } from './steps.js';
 /**
  * - `pass`: it goes to the server.
  * - `withhold`: the server never gets it; neither does it get anything else of this connection.
- * - `swallow`: the server does it, and the caller never hears so: its connection falls silent and breaks.
+ * - `swallow`: the server does it, and the caller gets no reply: its connection falls silent and
+ *   breaks.
  */
 export type Verdict =
   { readonly kind: 'pass' | 'withhold' } | { readonly kind: 'swallow'; readonly silentMs: number };

@@ -2,10 +2,10 @@ import { delay } from './client.js';
 import { readHealth } from './health.js';
 import type { Stage } from './stage.js';
 
-/** Nothing moves for this long, and nobody says why. */
+/** Nothing moves for this long, and no reason is reported. */
 const STANDING_MS = 30_000;
 const LOOK_EVERY_MS = 1000;
-/** A process asks the chain for its head all the time; everything else is for somebody. */
+/** A process asks the chain for its head all the time; all other calls belong to requests. */
 const IDLE_CALLS_A_SECOND = 40;
 const CALLS_A_REQUEST = 150;
 const IDLE_BYTES_A_SECOND = 100_000;

@@ -40,7 +40,7 @@ export class ApiDescription {
     this.#ajv.addSchema({ $id: 'api', components: document['components'] });
   }
 
-  /** What is wrong with an answer, by the description; nothing when it is as described. */
+  /** The problems of an answer, by the description; empty when it is as described. */
   problemsOf(method: string, path: string, status: number, body: unknown): readonly string[] {
     const response = this.#operation(method, path).responses[String(status)];
     if (response === undefined) return [`${status} is not described`];
@@ -54,7 +54,7 @@ export class ApiDescription {
     return schema === undefined ? ['no body is described'] : this.#problems(schema, body);
   }
 
-  /** What is wrong with parameters, each as the text that is sent. */
+  /** The problems of parameters, each as the text that is sent. */
   parameterProblems(
     method: string,
     path: string,

@@ -188,8 +188,9 @@ export class Browser {
   async stop(): Promise<void> {
     this.socket.close();
     await this.started.stop('SIGKILL');
-    // The processes it started outlive it by a moment and write until they see that it is gone. Of the two, only `rm` then
-    // empties the folder anew at each retry; `rmSync` retries the removal of the folder alone.
+    // The processes it started outlive it by a moment and write until they see that it is gone. Of
+    // the two, only `rm` then empties the folder again at each retry; `rmSync` retries the removal
+    // of the folder alone.
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20 });
   }
 

@@ -46,7 +46,7 @@ export class ClusterGroup {
     return group;
   }
 
-  /** Names those that began as primaries, whoever they are by now. */
+  /** Names the servers that began as primaries, in any role by now. */
   get url(): string {
     const hosts = this.members
       .slice(0, this.primaries)
@@ -89,7 +89,7 @@ export class ClusterGroup {
     return () => child.kill('SIGCONT');
   }
 
-  /** A connection to whoever has the slot of a hash tag. */
+  /** A connection to the owner of the slot of a hash tag. */
   client(tag: string): Redis {
     return connectReader(connectProducer(new Secret(this.url), tag)).on('error', () => undefined);
   }
@@ -121,7 +121,7 @@ export class ClusterGroup {
     return found.flat();
   }
 
-  /** Resolves when every primary has a replica that hears it again. */
+  /** Resolves when every primary has a connected replica again. */
   async mended(): Promise<void> {
     for (const member of this.members) {
       if (isAlive(member)) continue;

@@ -71,7 +71,8 @@ export class FaultyWay {
       headers: headers.map(([name, value]): [string, string] => [name, String(value)]),
       body: Buffer.concat(chunks),
     });
-    // Cut between the signature and its answer: the signature is made, and nobody hears of it.
+    // Cut between the signature and its answer: the signature is made, and its caller never gets
+    // it.
     if (this.#isCutNow()) {
       this.cut += 1;
       request.socket.destroy();

@@ -84,7 +84,7 @@ const HEAVY: readonly string[] = [
 ];
 /** How many of all requests are. */
 const HEAVY_SHARE = 0.01;
-/** A sign-in for another site, by nobody. */
+/** A sign-in for another site, without a real signer. */
 const SIGN_IN = JSON.stringify({
   Addr: `0x${'11'.repeat(20)}`,
   Sign: `0x${'22'.repeat(65)}`,

@@ -15,9 +15,9 @@ interface Stall {
 }
 
 /**
- * What the watched process is told to run. `/proc/self/schedstat` says how long its main thread was
- * ready and had no core: a machine under other load is not the fault of the code. Without that file
- * (another system than Linux) both figures are the same.
+ * The script that the watched process runs. `/proc/self/schedstat` says how long its main thread
+ * was ready and had no core: a machine under other load is not the fault of the code. Without that
+ * file (another system than Linux) both figures are the same.
  */
 const WATCH_LOOP = `(() => {
   const { monitorEventLoopDelay, performance } = process.getBuiltinModule('node:perf_hooks');
@@ -107,7 +107,7 @@ export class Inspector {
     return usedSize;
   }
 
-  /** Begins to measure how long the event loop stands still; a second call begins anew. */
+  /** Begins to measure how long the event loop stands still; a second call starts over. */
   async watchLoop(): Promise<void> {
     await this.#evaluate(WATCH_LOOP);
   }

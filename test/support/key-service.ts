@@ -4,7 +4,10 @@ import { secp256k1 } from '@noble/curves/secp256k1';
 import type { Address, Hex } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 
-/** What comes in place of an answer. `hangs`: nothing, ever. `lies`: the signature of another key. */
+/**
+ * The behaviour in place of an answer. `hangs`: nothing, ever. `lies`: the signature of another
+ * key.
+ */
 type KeyServiceMood = 'well' | 'throttles' | 'fails' | 'refuses' | 'hangs' | 'lies';
 
 interface Answer {
@@ -81,7 +84,7 @@ export class KeyServiceFixture {
     response.end(JSON.stringify(answer));
   }
 
-  /** What is wrong with it now, for a signature. */
+  /** Its present fault, for a signature. */
   get #trouble(): Exclude<KeyServiceMood, 'well' | 'hangs' | 'lies'> | undefined {
     this.#asked += 1;
     const { mood } = this;

@@ -205,7 +205,7 @@ export async function permit2Body(options: Permit2Options): Promise<Body> {
 export interface UptoOptions extends Permit2Options {
   /** The account that may collect. */
   readonly facilitator: Address;
-  /** What is to be settled; `amount` is the maximum. */
+  /** The amount to settle; `amount` is the maximum. */
   readonly charged?: string;
 }
 

@@ -60,7 +60,7 @@ export class SentinelGroup {
     return `redis+sentinel://:${PASSWORD}@${hosts}/${MASTER}?sentinelPassword=${SENTINEL_PASSWORD}`;
   }
 
-  /** A connection to whoever is the primary. */
+  /** A connection to the present primary. */
   client(): Redis {
     return quiet(
       new Redis({
@@ -118,7 +118,10 @@ export class SentinelGroup {
     await eventually('one is the primary', isSettled, patienceMs);
   }
 
-  /** What the primary is told from now on its replicas do not hear, and one of them may be promoted all the same. */
+  /**
+   * From now on the replicas miss all writes of the primary, and one of them may be promoted all
+   * the same.
+   */
   async cutReplicasOff(): Promise<() => Promise<void>> {
     const primary = await this.#primary();
     const replicas = this.members.filter((one) => one !== primary);
@@ -130,7 +133,9 @@ export class SentinelGroup {
     return () => setPassword(PASSWORD);
   }
 
-  /** What is on the disk of the primary now; it comes back with that, sooner than it is missed. */
+  /**
+   * Takes the present disk content of the primary; it restarts with that before a failover begins.
+   */
   async snapshot(): Promise<() => Promise<void>> {
     const primary = await this.#primary();
     const copy = mkdtempSync(join(this.dir, 'copy-'));
@@ -143,7 +148,7 @@ export class SentinelGroup {
     };
   }
 
-  /** Resolves when there is a primary with two replicas that hear it. */
+  /** Resolves when there is a primary with two connected replicas. */
   async mended(): Promise<void> {
     for (const member of this.members) {
       if (isAlive(member)) continue;

@@ -15,7 +15,7 @@ interface StrictRequest {
   readonly expiry?: number;
 }
 
-/** 32 bytes that nobody has used before. */
+/** 32 random bytes, never used before. */
 export const randomWord = (): Hex => `0x${randomBytes(32).toString('hex')}`;
 
 /** A signature over one request to a hub. */

@@ -120,7 +120,8 @@ const ALONE: readonly (readonly string[])[] = [
 
 function canGoTogether(one: Fault, other: Fault): boolean {
   if (one.kind === other.kind) return false;
-  // What was counted must be known to the unit, and no ledger may be lost but by itself.
+  // Counted values must be known to the unit, and a loss of the ledger is combined with no other
+  // fault.
   if ([one, other].some(({ kind }) => kind === budget.kind || kind === loseRedis.kind))
     return false;
   if (isLieUnwitnessed(one, other) || isLieUnwitnessed(other, one)) return false;

@@ -26,7 +26,7 @@ export const budget: Fault = {
     );
   },
   run: async (stage, random) => {
-    // Whoever is not mined pays more for the same nonce.
+    // A transaction that is not mined is replaced at a higher fee.
     if (random.chance(0.6)) await rpcFault({ kind: 'forgets' }, true).run(stage, random);
     else await delay(random.between(1500, 3000));
     for (const slot of stage.fleet.slots) {

@@ -32,7 +32,7 @@ export const rpcFault = (fault: RpcFault, isEverywhere: boolean): Fault => ({
   },
 });
 
-/** What is refused by the account of a payer, as the nodes show it. */
+/** The refusals caused by the payer's account, as the nodes show it. */
 const OF_ACCOUNTS = [
   'erc20_approval_tx_nonce_mismatch',
   'erc20_approval_tx_underpriced',

@@ -35,7 +35,7 @@ export const freeze = (ms: number, role: Role): Fault => ({
   },
 });
 
-/** As in a rolling deploy: a new worker comes, an old one is told to go. */
+/** As in a rolling deploy: a new worker starts, an old one gets a stop signal. */
 export const rollingDeploy: Fault = {
   kind: 'a worker is replaced by another',
   name: 'a worker is replaced by another',
@@ -81,7 +81,7 @@ export const skewedClocks: Fault = {
   },
 };
 
-/** Half of the signers are nobody's any more, and their transactions are on their way. */
+/** Half of the signers lose their keys, and their transactions are on their way. */
 export const keyRemoved: Fault = {
   kind: 'a key is taken out',
   name: 'a key is taken out',
@@ -99,7 +99,7 @@ export const keyRemoved: Fault = {
   },
 };
 
-/** The network is served by nobody for a while, as after a wrong deploy. */
+/** No process serves the network for a while, as after a wrong deploy. */
 export const networkRemoved: Fault = {
   kind: 'a network is taken out',
   name: 'a network is taken out',

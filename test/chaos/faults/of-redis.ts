@@ -36,7 +36,7 @@ export const stallRedis: Fault = {
   },
 };
 
-/** One process alone does not hear from Redis, longer than its leases last. */
+/** One process alone gets no answer of Redis, longer than its leases last. */
 export const stallOne = (role: Role): Fault => ({
   kind: `an ${role === 'worker' ? 'owner of lanes' : role} cut off from Redis`,
   name: `one ${role} cut off from Redis`,

@@ -44,7 +44,7 @@ const freezePrimary = (ms: number): Fault => ({
   undo,
 });
 
-/** What was acknowledged since the replicas were cut off is lost. */
+/** Writes acknowledged since the replicas were cut off are lost. */
 const loseNewest = (ms: number): Fault => ({
   kind: 'a replica promoted that missed the newest writes',
   name: `a replica promoted that missed the last ${ms} ms`,

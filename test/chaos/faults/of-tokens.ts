@@ -7,7 +7,7 @@ import type { Fault } from './fault.js';
 
 const PATIENCE_MS = 12_000;
 
-/** Payments in a token that is not on our side: nobody is promised anything but an answer. */
+/** Payments in a hostile token: the service only promises an answer. */
 export const hostileTokens: Fault = {
   kind: 'hostile tokens',
   name: 'hostile tokens',

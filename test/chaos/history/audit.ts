@@ -8,9 +8,9 @@ import { brokenTables, type Row, rowsOf, type Write, writesOf, writtenSince } fr
 
 /** What the faults of a run take away from what can be promised. */
 export interface Allowances {
-  /** A ledger that lost writes leaves rows behind that nobody brings to their end. */
+  /** A ledger that lost writes leaves unfinished rows behind. */
   readonly isLedgerWhole: boolean;
-  /** What was told may be in another block by now. */
+  /** The answers may name another block by now. */
   readonly hasReorgs: boolean;
 }
 
@@ -23,7 +23,7 @@ const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523
 const OVER = new Set(['finalized', 'reverted', 'expired', 'foreign', 'withdrawn']);
 const PATIENCE_MS = 5000;
 
-/** Compares what was archived in a run with the ledger, the chain and all that sellers were told. */
+/** Compares the archive of a run with the ledger, the chain and all answers to sellers. */
 export async function auditRun(
   stage: Stage,
   history: History,
@@ -121,9 +121,10 @@ const wordOf = (address: Hex | undefined): string =>
   `0x${(address ?? '0x').slice(2).padStart(64, '0')}`;
 
 /**
- * Anybody who looks it up is told the same, from the ledger or from the archive.
+ * Every look-up gives the same answer, from the ledger or from the archive.
  *
- * @param isLedgerWhole - else the archive may know more than a ledger that went back, but not otherwise.
+ * @param isLedgerWhole - else the archive may know more than a ledger that went back, but not
+ *   otherwise.
  */
 export async function againstLookUps(
   { fleet }: Stage,
@@ -159,7 +160,7 @@ export async function againstLookUps(
     );
 }
 
-/** What sellers were told, and what was sent, is archived, and says the same. */
+/** Answers to sellers and sent transactions are in the archive, and agree with it. */
 function againstDeal(
   { pool, losses }: Stage,
   { payments, orders, strangers, manner }: Deal,

@@ -87,7 +87,7 @@ export class History {
     await this.listen(stage);
   }
 
-  /** The seller that is paid next has told where it wants to be told. */
+  /** The seller that is paid next has registered its webhook. */
   async listen(stage: Stage): Promise<void> {
     if (this.shops.left < PAYEES_LEAST) this.shops.next();
     const shop = this.shops.current;
@@ -106,7 +106,7 @@ export class History {
   }
 }
 
-/** @returns the secret it is told with. */
+/** @returns the secret of the webhook. */
 async function register(stage: Stage, shop: Shop, url: string): Promise<string> {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -24,9 +24,9 @@ interface Known {
 export class Memory {
   readonly known = new Map<string, Known>();
   readonly bought: Bought[] = [];
-  /** Settlements of which sellers are still to be told, and the run they are of. */
+  /** Settlements with pending deliveries, and the run they are of. */
   readonly unheard = new Map<string, string>();
-  /** Before this a ledger was lost: what the archive has never heard of is missing there. */
+  /** Before this a ledger was lost: settlements unknown to the archive are missing there. */
   isWholeSince = 0;
 
   /** Settlements that a loss may have left without an end. */

@@ -5,12 +5,11 @@ import type { SeededRandom } from '../../support/seeded-random.js';
 import { delay } from '../client.js';
 
 /**
- * How a place takes what it is told.
+ * How a receiver takes deliveries.
  *
  * - `well`: at once.
  * - `slow`: after a second or two.
- * - `moody`: whatever it is told first it refuses, hangs up on, sends elsewhere or takes; the second time it
- *   takes it.
+ * - `moody`: it refuses, aborts, redirects or takes the first attempt; it takes the second one.
  * - `dead`: never.
  */
 export const CONDUCTS = ['well', 'slow', 'moody', 'dead'] as const;
@@ -41,7 +40,7 @@ const SLOW_MOST_MS = 1500;
 /** The servers of all sellers: each path is one, with a secret and a conduct of its own. */
 export class Receiver {
   readonly told: Told[] = [];
-  /** What came with a signature that the stock library refused, or that nobody was waiting for. */
+  /** Deliveries with a signature that the stock library refused, or that were not expected. */
   readonly wrong: string[] = [];
   moment: ReceiverMoment | undefined;
   readonly #places = new Map<string, { readonly secret: string; readonly conduct: Conduct }>();

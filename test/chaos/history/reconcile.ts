@@ -17,11 +17,12 @@ interface Reconciled {
 }
 
 /**
- * One more judge: what the service's own reconciliation says of a time.
+ * One more check: the service's own reconciliation of a time.
  *
- * @param isLedgerWhole - no ledger was lost in this time; else what was lost is found, and nothing else.
- * @param leftBehind - settlements that an earlier loss left unfinished. What was sent of them may land in any later
- * block, and their rows say so once the chain was asked.
+ * @param isLedgerWhole - no ledger was lost in this time; otherwise only the lost settlements are
+ *   found.
+ * @param leftBehind - settlements that an earlier loss left unfinished. Their transactions may land
+ *   in any later block, and their rows show that once the chain was asked.
  */
 export async function reconciled(
   { world, signers }: Stage,

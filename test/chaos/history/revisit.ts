@@ -12,8 +12,9 @@ const AT_ONCE_MOST = 2;
 const ASK_AGAIN = new Set(['network_unavailable', 'queue_full', 'rate_limited']);
 
 /**
- * Payments of earlier runs are presented once more, some of which have left the ledger: who bought one hears the
- * same again, and nobody else does, whatever goes wrong meanwhile. Its key is not taken by another payment.
+ * Payments of earlier runs are presented once more, some of which have left the ledger: its buyer
+ * alone gets the same answer again, whatever goes wrong meanwhile. Its key is not taken by another
+ * payment.
  */
 export async function revisit(
   stage: Stage,

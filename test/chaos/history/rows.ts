@@ -64,7 +64,7 @@ export async function writesOf(
   return writes;
 }
 
-/** What is wrong with the tables themselves, whatever they say. */
+/** The faults of the tables themselves, for any content. */
 export async function brokenTables(database: Database): Promise<string[]> {
   const counts: readonly (readonly [string, string])[] = [
     [

@@ -25,11 +25,11 @@ interface HistoryRun {
   readonly name: string;
   readonly payments: number;
   readonly faults: readonly Fault[];
-  /** Nobody plays tricks. */
+  /** All payers are honest. */
   readonly isHonest?: boolean;
 }
 
-/** A run of payments, and then archive, ledger, chain and all that anybody was told against each other. */
+/** A run of payments, then a comparison of archive, ledger, chain and all answers. */
 export async function playHistoryRun(
   stage: Stage,
   random: SeededRandom,
@@ -83,7 +83,9 @@ export async function playHistoryRun(
   return { deals, violations: [...new Set(found)] };
 }
 
-/** After the last run: every seller has heard everything, and whatever has left is still known. */
+/**
+ * After the last run: every seller has all deliveries, and every evicted settlement is still known.
+ */
 export async function playHistoryEnd(stage: Stage): Promise<readonly string[]> {
   const history = historyOf(stage);
   const memory = (history.memory ??= new Memory());
@@ -97,7 +99,7 @@ export async function playHistoryEnd(stage: Stage): Promise<readonly string[]> {
   // Once more, of everything: a repeat may have come late.
   for (const [id, { run }] of memory.known) memory.unheard.set(id, run);
   found.push(...(await wrongTellings(history)).violations);
-  // What was taken may be noted only by whoever comes after one that died.
+  // After a crash, the next process may have to store a delivery.
   const noted = await atRest(async () => ({ violations: await wrongDeliveries(history) }), TOLD_MS);
   found.push(...noted.violations);
   for (const { row, run, isOver } of memory.known.values()) {
@@ -108,7 +110,7 @@ export async function playHistoryEnd(stage: Stage): Promise<readonly string[]> {
   return [...new Set(found)];
 }
 
-/** What has ended in earlier runs leaves the ledger meanwhile. */
+/** Settlements that ended in earlier runs leave the ledger meanwhile. */
 const aging = (beforeMs: number): Fault => ({
   kind: 'earlier settlements leave the ledger',
   name: 'earlier settlements leave the ledger',
@@ -190,7 +192,7 @@ interface Tellings {
   readonly waiting: readonly string[];
 }
 
-/** Of what sellers are still to be told: what they were told wrong, and what they wait for. */
+/** The wrong and the pending deliveries of the sellers. */
 async function wrongTellings(history: History): Promise<Tellings> {
   const { memory, receiver, shops, database, conducts } = history;
   const violations: string[] = [];
@@ -198,7 +200,7 @@ async function wrongTellings(history: History): Promise<Tellings> {
   if (receiver.wrong.length > 0) violations.push(`signatures: ${receiver.wrong.join('; ')}`);
   if (memory === undefined) return { violations, waiting };
   const ids = [...memory.unheard.keys()];
-  // Before it is known what has happened: what was told must have happened by then.
+  // Read before the writes: each delivery must be about a change that happened by then.
   const told = receiver.told.slice();
   const writes = await writesOf(database, ids);
   for (const [id, run] of memory.unheard) {

@@ -8,10 +8,10 @@ import { createApiKey } from '../../../src/operations/access/api-key.js';
 /** A key lists no more. */
 const PAYEES_EACH = 100;
 const SHOPS = 25;
-/** Callers that are told apart by their keys; those of one run are fewer. */
+/** Callers with keys of their own; those of one run are fewer. */
 const TILLS = 500;
 
-/** A seller that hears of what its payees are paid. */
+/** A seller with a webhook for its payees. */
 export interface Shop {
   readonly name: string;
   readonly key: string;
@@ -41,7 +41,7 @@ export class Shops {
     this.#ofPayee = new Map(shops.flatMap((shop) => shop.payees.map((payee) => [payee, shop])));
   }
 
-  /** One that nobody has paid. */
+  /** One without a payment. */
   newPayee(): Address {
     const payees = this.current.payees;
     const payee = payees[this.#taken % PAYEES_EACH];

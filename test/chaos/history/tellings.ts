@@ -1,7 +1,7 @@
 import type { Conduct, Told } from './receiver.js';
 import type { Write } from './rows.js';
 
-/** What a seller has to be told of one change of a row. */
+/** The event for one change of a row. */
 interface Event {
   readonly type: string;
   readonly state: string;
@@ -18,7 +18,7 @@ const isSamePlace = (one: Write, other: Write): boolean =>
     one.blockHash === undefined ||
     other.blockHash === undefined);
 
-/** The states that a row went through, as a seller must have been told of them. */
+/** The states that a row went through, as events for its seller. */
 export function eventsOf(writes: readonly Write[]): readonly Event[] {
   const events: Event[] = [];
   writes.forEach((write, index) => {
@@ -42,13 +42,13 @@ export function eventsOf(writes: readonly Write[]): readonly Event[] {
 }
 
 interface Heard {
-  /** What is not as it must be, whatever comes yet. */
+  /** The violations, regardless of later deliveries. */
   readonly wrong: readonly string[];
   /** Whether something is still to come. */
   readonly isWaiting: boolean;
 }
 
-/** What one place was told of one settlement, against what has happened. */
+/** The deliveries of one settlement to one receiver, compared with what happened. */
 export function heardAt(
   conduct: Conduct,
   attempts: readonly Told[],

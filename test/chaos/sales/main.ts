@@ -53,7 +53,7 @@ for (let run = first; run <= last && failed === undefined; run += 1) {
   for (const violation of violations) console.log(`  ${violation}`);
   if (violations.length > 0) failed = run;
 }
-// A payment that was refused may not be taken later either, and nobody is asked twice.
+// A refused payment may not be taken later either, and no buyer pays twice.
 const late = failed === undefined ? await violationsOf(stage, all) : [];
 for (const violation of late) console.log(`  at the end: ${violation}`);
 const bought = all.filter(({ end }) => end === 'bytes').length;

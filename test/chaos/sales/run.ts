@@ -113,7 +113,7 @@ export async function playRun(
   return { purchases, violations: await violationsOf(stage, purchases) };
 }
 
-/** Whoever has paid has the bytes, and whoever has them has paid once. */
+/** Every paid buyer has the bytes, and every buyer with the bytes has paid once. */
 export async function violationsOf(
   stage: SalesStage,
   purchases: readonly Purchase[],
@@ -149,7 +149,7 @@ async function buy(
   return { end: 'nothing', said };
 }
 
-/** What was bought is read again for nothing, by the token that came with it. */
+/** A buyer reads the bytes again for free, by the token of the sale. */
 async function again(
   stage: SalesStage,
   { name, text }: { readonly name: string; readonly text: string },

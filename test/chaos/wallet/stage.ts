@@ -52,7 +52,7 @@ export class Slot {
     if (service === undefined) return;
     this.#service = undefined;
     this.#starting = service.stop('SIGKILL').then(() => this.start());
-    // Whoever waits for it hears.
+    // Its caller gets the error.
     this.#starting.catch(() => undefined);
   }
 
@@ -141,7 +141,9 @@ export class WalletStage {
     }
   }
 
-  /** `undefined` when nobody answered. Rules are the operator's to change: owners' tokens end early. */
+  /**
+   * `undefined` without an answer. Rules are the operator's to change: owners' tokens end early.
+   */
   async ask(
     url: string,
     { agent, owner }: Purse,
