@@ -15,7 +15,7 @@ interface Asked {
   /** The caller's own address. */
   readonly from?: string;
   /** Then the caller hangs up. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 export interface Answered {
@@ -27,7 +27,7 @@ export interface Answered {
 /** One request on a connection of its own. `undefined` without a complete answer. */
 export function ask(
   url: string,
-  { method = 'GET', body, headers = {}, from, patienceMs }: Asked,
+  { method = 'GET', body, headers = {}, from, timeoutMs }: Asked,
 ): Promise<Answered | undefined> {
   return new Promise((resolve) => {
     const text = body === undefined ? undefined : JSON.stringify(body);
@@ -60,7 +60,7 @@ export function ask(
         });
       },
     );
-    const timer = setTimeout(lost, patienceMs);
+    const timer = setTimeout(lost, timeoutMs);
     function lost(): void {
       clearTimeout(timer);
       sent.destroy();

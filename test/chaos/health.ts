@@ -18,12 +18,12 @@ interface HealthView {
   readonly codes: readonly string[];
 }
 
-const PATIENCE_MS = 2000;
+const ANSWER_TIMEOUT_MS = 2000;
 
 /** Asks one answering process after another; `undefined` when none says anything whole. */
 export async function readHealth(stage: Stage): Promise<HealthView | undefined> {
   for (const url of stage.fleet.of('api').flatMap(({ healthUrls }) => healthUrls)) {
-    const answer = await ask(url, { patienceMs: PATIENCE_MS });
+    const answer = await ask(url, { timeoutMs: ANSWER_TIMEOUT_MS });
     const details = answer?.json['details'] ?? answer?.json['info'];
     if (isObject(details)) return viewOf(details, stage.world.chainId);
   }
@@ -36,7 +36,7 @@ export async function reachesEveryNode(
   chainId: number,
 ): Promise<boolean | undefined> {
   for (const url of healthUrls) {
-    const answer = await ask(url, { patienceMs: PATIENCE_MS }).catch(() => undefined);
+    const answer = await ask(url, { timeoutMs: ANSWER_TIMEOUT_MS }).catch(() => undefined);
     const details = answer?.json['details'] ?? answer?.json['info'];
     if (!isObject(details)) continue;
     const endpoints = [...objectsIn(details, `eip155:${chainId}`)].filter(

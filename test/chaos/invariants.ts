@@ -97,7 +97,8 @@ function wrongForms({ world }: Stage, { orders, strangers }: Deal): string[] {
 function soldTwice(stage: Stage, { orders, strangers }: Deal): string[] {
   const buyers = [...orders, ...strangers].filter(({ isBuyer }) => isBuyer);
   const remembered = buyers.filter(({ heard }) => {
-    const at = heard.find(({ isSuccess, isHandedOut }) => isSuccess || isHandedOut)?.at ?? 0;
+    const at =
+      heard.find(({ isSuccess, isAccepted: isHandedOut }) => isSuccess || isHandedOut)?.at ?? 0;
     return isKept(stage, at);
   });
   return remembered.length > 1 ? [`sold ${remembered.length} times`] : [];
@@ -139,7 +140,7 @@ function toldToStrangers({ pool }: Stage, { orders, strangers, trick }: Deal): s
   const violations: string[] = [];
   for (const { order, request } of all) {
     const { heard, askedAt } = request;
-    if (heard === undefined || !(heard.isSuccess || heard.isHandedOut)) continue;
+    if (heard === undefined || !(heard.isSuccess || heard.isAccepted)) continue;
     const sighted = pool.firstSight(order.options.payment);
     if (sighted === undefined || askedAt <= sighted) continue;
     if (heard.at >= sighted + SALE_GRACE_MS) continue;
@@ -226,13 +227,21 @@ function wrongEnds(
     return isPaid && isOurs && orders.length === 1 ? ['withdrawn, and landed'] : [];
   }
   if (end === 'gone') {
-    const isKnown = heard.every(({ isHandedOut, at }) => !isHandedOut || isKept(stage, at));
+    const isKnown = heard.every(
+      ({ isAccepted: isHandedOut, at }) => !isHandedOut || isKept(stage, at),
+    );
     const isOnly = orders.length === 1 && strangers.length === 0;
     const mustBeThere = isKnown || (isOnly && isSentAfterLosses(stage, options.payment));
     return isLedgerWhole && isPaid && mustBeThere ? ['the place of a 202 is no more'] : [];
   }
   if (end !== 'refused') return [];
-  const { reason, transaction, isHandedOut, at, retry } = order.refusal ?? lastOf(heard);
+  const {
+    reason,
+    transaction,
+    isAccepted: isHandedOut,
+    at,
+    retry,
+  } = order.refusal ?? lastOf(heard);
   const isUsed = USED.has(reason ?? '');
   // Sent, and perhaps final, in writes that were lost: no process has to remember it, and the chain says that it is used.
   if (isUsed && isPaid && transaction !== '' && isSentInLoss(stage, options.payment)) return [];
@@ -339,7 +348,7 @@ function describeAll(requests: readonly Request[]): string {
 
 function describeRequest({ heard }: Request): string {
   if (heard === undefined) return '-';
-  const { isSuccess, isHandedOut, reason, transaction } = heard;
+  const { isSuccess, isAccepted: isHandedOut, reason, transaction } = heard;
   const hash = typeof transaction === 'string' ? transaction.slice(0, 8) : '?';
   const what = isSuccess ? 'success' : isHandedOut ? 'handed_out' : (reason ?? '?');
   return `${what}${hash === '' ? '' : `@${hash}`}`;

@@ -9,7 +9,7 @@ import type { SentinelGroup } from '../support/sentinel-group.js';
 import { delay } from './client.js';
 import { openJobsIn } from './open-jobs.js';
 
-const SYNC_PATIENCE_MS = 10_000;
+const SYNC_TIMEOUT_MS = 10_000;
 
 /** A Redis that follows the primary until it is cut off from it. */
 export class Replica {
@@ -22,7 +22,7 @@ export class Replica {
   static async of(primary: SandboxRedis): Promise<Replica> {
     const replica = new Replica(await startRedis(await freePort()));
     await replica.#redis.replicaof('127.0.0.1', primary.port);
-    const deadline = Date.now() + SYNC_PATIENCE_MS;
+    const deadline = Date.now() + SYNC_TIMEOUT_MS;
     while (!(await replica.#redis.info('replication')).includes('master_link_status:up')) {
       if (Date.now() > deadline) throw new Error('the replica did not follow');
       await delay(20);

@@ -73,7 +73,7 @@ interface Progress {
 }
 
 /** What a job tells the one that started it. */
-type News =
+type JobEvent =
   | { readonly kind: 'played'; readonly run: number; readonly lines: readonly string[] }
   | {
       readonly kind: 'failed';
@@ -91,7 +91,7 @@ const PARTS = (
 ).filter((part) => values[part]);
 const MODE = ['chaos', ...PARTS].join('-').replace(' ', '-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
-const JOBS_PATIENCE_MS = 90_000;
+const JOBS_TIMEOUT_MS = 90_000;
 
 /** Each run has a seed of its own, so that any of them can be had again alone. */
 const diceOf = (seed: number, run: number): SeededRandom => new SeededRandom(seed * 100_003 + run);
@@ -147,7 +147,7 @@ async function playOne(
 
 /** Plays every run of its share on one deployment, and tells its parent. */
 async function work(seed: number, runs: readonly number[]): Promise<void> {
-  const tell = (news: News): void => {
+  const tell = (news: JobEvent): void => {
     process.send?.(news);
   };
   const tally = new Tally();
@@ -214,7 +214,7 @@ async function build(seed: number): Promise<Stage> {
 
 /** Jobs of a process that died are seen as such after a while. */
 async function jobsLeft(stage: Stage): Promise<readonly string[]> {
-  const deadline = Date.now() + JOBS_PATIENCE_MS;
+  const deadline = Date.now() + JOBS_TIMEOUT_MS;
   for (;;) {
     const open = await stage.openJobs();
     if (open.length === 0 || Date.now() > deadline) return open;
@@ -250,7 +250,7 @@ async function lead(): Promise<number> {
   const failed: number[] = [];
   const tally = new Tally();
   let finished = first - 1;
-  const hear = (news: News): void => {
+  const hear = (news: JobEvent): void => {
     if (news.kind === 'tally') {
       tally.merge(news.counts);
       return;
@@ -295,7 +295,7 @@ interface Share {
   readonly job: number;
 }
 
-function startJob(share: Share, hear: (news: News) => void): Promise<number> {
+function startJob(share: Share, hear: (news: JobEvent) => void): Promise<number> {
   return new Promise((resolve) => {
     const child = fork(
       fileURLToPath(import.meta.url),
@@ -303,7 +303,7 @@ function startJob(share: Share, hear: (news: News) => void): Promise<number> {
       { execArgv: process.execArgv },
     );
     child.on('message', (news) => {
-      hear(news as News);
+      hear(news as JobEvent);
     });
     child.on('exit', (code) => {
       resolve(code ?? 1);

@@ -8,7 +8,7 @@ export interface Heard {
   readonly reason: string | undefined;
   readonly isSuccess: boolean;
   /** `202`: accepted, whatever its outcome. */
-  readonly isHandedOut: boolean;
+  readonly isAccepted: boolean;
   readonly transaction: unknown;
   readonly network: unknown;
   /** Of a scheme that settles less than was signed. */
@@ -46,8 +46,8 @@ const ASK_AGAIN = new Set([
   'erc20_approval_tx_underpriced',
 ]);
 const OVER = new Set(['finalized', 'foreign', 'reverted', 'expired', 'withdrawn', 'refused']);
-const PATIENCE_MS = 12_000;
-const LOOK_PATIENCE_MS = 3000;
+const ANSWER_TIMEOUT_MS = 12_000;
+const LOOK_TIMEOUT_MS = 3000;
 /** A place that is not known for this long is no more. */
 const GONE_MS = 8000;
 
@@ -65,7 +65,7 @@ export interface OrderOptions {
   readonly isAsync?: boolean;
   readonly startsAfterMs?: number;
   /** Aborts its first request after this many milliseconds, and asks again. */
-  readonly hangsUpAfterMs?: number;
+  readonly abortsAfterMs?: number;
   /** Does not try again what was not sent. */
   readonly isEasilyDiscouraged?: boolean;
   /** Identical requests at once, each time. */
@@ -114,11 +114,11 @@ export class Order {
 
   /** Resolves with a final answer, or after the deadline; `end` is then unset. */
   async pursue(deadline: number): Promise<void> {
-    const { startsAfterMs = 0, hangsUpAfterMs, copies = 1, rounds = Infinity } = this.options;
+    const { startsAfterMs = 0, abortsAfterMs, copies = 1, rounds = Infinity } = this.options;
     await delay(startsAfterMs);
     for (let round = 0; round < rounds && Date.now() < deadline; round += 1) {
-      const patienceMs = (round === 0 ? hangsUpAfterMs : undefined) ?? PATIENCE_MS;
-      const requests = Array.from({ length: copies }, () => this.#ask(patienceMs, deadline));
+      const timeoutMs = (round === 0 ? abortsAfterMs : undefined) ?? ANSWER_TIMEOUT_MS;
+      const requests = Array.from({ length: copies }, () => this.#ask(timeoutMs, deadline));
       const ends = await Promise.all(requests);
       this.end = ends.find((end) => end === 'success') ?? ends.find((end) => end !== undefined);
       if (this.end !== undefined) return;
@@ -140,7 +140,7 @@ export class Order {
     return 'refused';
   }
 
-  async #ask(patienceMs: number, deadline: number): Promise<End | undefined> {
+  async #ask(timeoutMs: number, deadline: number): Promise<End | undefined> {
     const { payment, urls, random, from, headersOf, isAsync = false } = this.options;
     const request: Request = { askedAt: Date.now(), heard: undefined };
     this.requests.push(request);
@@ -154,7 +154,7 @@ export class Order {
       },
       body: payment.body,
       from,
-      patienceMs,
+      timeoutMs,
     });
     if (answer === undefined) return undefined;
     request.heard = heardIn(answer);
@@ -162,7 +162,7 @@ export class Order {
     if (typeof settlementId === 'string' && isUnderWay(request.heard)) {
       this.told.set(settlementId, request.heard);
     }
-    if (!request.heard.isHandedOut) return this.#endOf(request.heard);
+    if (!request.heard.isAccepted) return this.#endOf(request.heard);
     return this.#look(String(answer.headers['location']), deadline);
   }
 
@@ -171,7 +171,7 @@ export class Order {
     let unknownSince: number | undefined;
     while (Date.now() < deadline) {
       const url = this.options.random.pick(this.options.urls());
-      const answer = await ask(`${url}${path}`, { patienceMs: LOOK_PATIENCE_MS });
+      const answer = await ask(`${url}${path}`, { timeoutMs: LOOK_TIMEOUT_MS });
       // What the archive alone knows, and no ledger works on, has no other end.
       const isForgotten =
         answer?.json['source'] === 'archive' && !OVER.has(String(answer.json['state']));
@@ -199,8 +199,8 @@ export class Order {
   }
 }
 
-const isUnderWay = ({ isSuccess, isHandedOut, reason }: Heard): boolean =>
-  isSuccess || isHandedOut || reason === 'settlement_pending';
+const isUnderWay = ({ isSuccess, isAccepted, reason }: Heard): boolean =>
+  isSuccess || isAccepted || reason === 'settlement_pending';
 
 function heardIn({ status, json }: Answered): Heard {
   const { success, errorReason, transaction, network, amount } = json;
@@ -208,7 +208,7 @@ function heardIn({ status, json }: Answered): Heard {
   return {
     at: Date.now(),
     isSuccess: success === true,
-    isHandedOut: status === 202,
+    isAccepted: status === 202,
     reason: errorReason as string | undefined,
     transaction,
     network,

@@ -6,11 +6,11 @@ import type { Stage } from './stage.js';
  * A success that a reorganisation removed while its payer could not pay is tried again after 5, 15
  * and 60 s.
  */
-const QUIET_PATIENCE_MS = 100_000;
+const QUIET_TIMEOUT_MS = 100_000;
 
 /** Waits for all work to be done, as anybody can see it; says what does not come to rest. */
 export async function unrest(stage: Stage, areJobsDone: boolean): Promise<string[]> {
-  const deadline = Date.now() + QUIET_PATIENCE_MS;
+  const deadline = Date.now() + QUIET_TIMEOUT_MS;
   for (;;) {
     const open = await openWork(stage);
     if (areJobsDone) open.push(...(await stage.openJobs()));

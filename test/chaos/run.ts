@@ -29,9 +29,9 @@ export interface Played {
 }
 
 /** Longer than the grace of a sale: what a lost ledger leaves open is sold to the first after it. */
-const PATIENCE_MS = 80_000;
+const REST_TIMEOUT_MS = 80_000;
 /** What takes so many blocks more takes no time where they come four times a second. */
-const PATIENCE_BLOCKS = 10;
+const REST_TIMEOUT_BLOCKS = 10;
 /**
  * What an operator took out is put back by then. A lane without its key sends nothing: where a lie has left a gap
  * in its nonces as well, what it has on its way ends with its key, or with its deadline.
@@ -42,7 +42,7 @@ const RECOVERY_MS = 30_000;
 const RECOVERY_FROM_NODES_MS = 10_000;
 const HELD_UP_MOST_MS = 2000;
 /** A node that is well again is asked again within this time. */
-const NODES_PATIENCE_MS = 20_000;
+const NODES_TIMEOUT_MS = 20_000;
 const NODES_LOOK_MS = 250;
 
 /**
@@ -83,7 +83,7 @@ export async function playRun(
   const treasury = stage.hasTreasury ? new TreasuryPurse(stage) : undefined;
   await treasury?.begin();
   const watch = new Watch(stage);
-  const deadline = Date.now() + PATIENCE_MS + PATIENCE_BLOCKS * stage.blockTimeMs;
+  const deadline = Date.now() + REST_TIMEOUT_MS + REST_TIMEOUT_BLOCKS * stage.blockTimeMs;
   const playing = Promise.all(deals.map((deal) => play(stage, random, deal, deadline)));
   const happening = Promise.all(faults.map((fault) => fault.run(stage, random)));
   await Promise.all([
@@ -181,11 +181,11 @@ async function recover(
  * the only node that a process reaches, and believing it would be right.
  */
 async function nodesReached({ fleet, world, found }: Stage): Promise<void> {
-  const deadline = Date.now() + NODES_PATIENCE_MS;
+  const deadline = Date.now() + NODES_TIMEOUT_MS;
   const waiting = fleet.slots.map(async ({ name, healthUrls }) => {
     while ((await reachesEveryNode(healthUrls, world.chainId)) === false) {
       if (Date.now() > deadline) {
-        found.push(`${name}: does not reach a node that has been well for ${NODES_PATIENCE_MS} ms`);
+        found.push(`${name}: does not reach a node that has been well for ${NODES_TIMEOUT_MS} ms`);
         return;
       }
       await delay(NODES_LOOK_MS);

@@ -109,7 +109,7 @@ export class Slot {
       process.execPath,
       [this.main],
       async () =>
-        (await ask(`${this.url}/health/live`, { patienceMs: 1000 }).catch(() => undefined))
+        (await ask(`${this.url}/health/live`, { timeoutMs: 1000 }).catch(() => undefined))
           ?.status === 200,
       {
         patienceMs: 60_000,

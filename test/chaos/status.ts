@@ -16,7 +16,7 @@ export interface Status {
   readonly queuedMs: number | undefined;
 }
 
-const PATIENCE_MS = 5000;
+const ANSWER_TIMEOUT_MS = 5000;
 
 /** By the authorization; `undefined` when it is unknown, or no process answers. */
 export async function statusOf(
@@ -31,7 +31,7 @@ export async function statusOf(
   });
   for (const url of stage.urls()) {
     const answer = await ask(`${url}/v2/settlements?${query.toString()}`, {
-      patienceMs: PATIENCE_MS,
+      timeoutMs: ANSWER_TIMEOUT_MS,
     });
     if (answer?.status === 200) return readStatus(answer.json);
   }

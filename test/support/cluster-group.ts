@@ -95,7 +95,7 @@ export class ClusterGroup {
   }
 
   /** Resolves when the slot of a hash tag has had one living primary, and no other, for a while. */
-  async agreed(tag: string, patienceMs: number): Promise<void> {
+  async agreed(tag: string, timeoutMs: number): Promise<void> {
     let since: number | undefined;
     let former: number | undefined;
     const isSettled = async (): Promise<boolean> => {
@@ -107,7 +107,7 @@ export class ClusterGroup {
       former = port;
       return since !== undefined && Date.now() - since > AGREED_FOR_MS;
     };
-    await eventually('one has the slot', isSettled, patienceMs);
+    await eventually('one has the slot', isSettled, timeoutMs);
   }
 
   /** Every key that a primary has, for looking at tags. */

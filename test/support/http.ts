@@ -40,11 +40,11 @@ async function answerOf(response: Response): Promise<Answer> {
 export async function eventually(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  patienceMs = 10_000,
+  timeoutMs = 10_000,
 ): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not in ${patienceMs} ms: ${what}`);
+    if (Date.now() > deadline) throw new Error(`not in ${timeoutMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

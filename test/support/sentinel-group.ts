@@ -89,11 +89,11 @@ export class SentinelGroup {
   }
 
   /** Resolves when there is a primary that lives. */
-  async promoted(patienceMs: number): Promise<void> {
+  async promoted(timeoutMs: number): Promise<void> {
     await eventually(
       'another is the primary',
       async () => isAlive(await this.#primary()),
-      patienceMs,
+      timeoutMs,
     );
   }
 
@@ -106,7 +106,7 @@ export class SentinelGroup {
    * Resolves when one living server alone has called itself the primary for a while: one that comes back while
    * another takes its place does so until the Sentinels tell it.
    */
-  async agreed(patienceMs: number): Promise<void> {
+  async agreed(timeoutMs: number): Promise<void> {
     let since: number | undefined;
     const isSettled = async (): Promise<boolean> => {
       const living = this.members.filter(isAlive);
@@ -115,7 +115,7 @@ export class SentinelGroup {
       since = primaries === 1 ? (since ?? Date.now()) : undefined;
       return since !== undefined && Date.now() - since > AGREED_FOR_MS;
     };
-    await eventually('one is the primary', isSettled, patienceMs);
+    await eventually('one is the primary', isSettled, timeoutMs);
   }
 
   /**

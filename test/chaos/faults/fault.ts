@@ -28,4 +28,4 @@ export interface Fault {
 }
 
 /** A moment that never comes is waited for this long. */
-export const MOMENT_PATIENCE_MS = 3000;
+export const MOMENT_TIMEOUT_MS = 3000;

@@ -2,7 +2,7 @@ import { delay, within } from '../client.js';
 import type { Lie } from '../rpc-lies.js';
 import type { RpcFault } from '../rpc-proxy.js';
 import type { Stage } from '../stage.js';
-import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
+import { type Fault, MOMENT_TIMEOUT_MS } from './fault.js';
 
 /** How far behind the slowest node is. */
 export const LAG_MOST_BLOCKS = 5;
@@ -50,7 +50,7 @@ export const nodeLies = (about: Lie, endpoint: number | undefined): Fault => ({
   meaninglessAlone: OF_ACCOUNTS,
   run: async (stage, random) => {
     // From the beginning, or once something is on its way.
-    if (random.chance(0.5)) await within(MOMENT_PATIENCE_MS, stage.pool.any());
+    if (random.chance(0.5)) await within(MOMENT_TIMEOUT_MS, stage.pool.any());
     misbehave(stage, { kind: 'lies', about }, endpoint);
     await delay(random.between(1000, 3500));
   },

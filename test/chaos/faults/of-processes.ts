@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { delay, within } from '../client.js';
 import { describeMoment, type Moment } from '../fleet.js';
 import type { Role } from '../slot.js';
-import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
+import { type Fault, MOMENT_TIMEOUT_MS } from './fault.js';
 
 /** A process dies at one moment. It may not be reached; then nothing happens. */
 export const killAt = (moment: Moment): Fault => ({
   kind: 'killed at a step',
   name: `killed ${describeMoment(moment)}`,
   run: async ({ fleet }) => {
-    await within(MOMENT_PATIENCE_MS, fleet.killAt(moment));
+    await within(MOMENT_TIMEOUT_MS, fleet.killAt(moment));
     fleet.disarm();
   },
 });
@@ -87,7 +87,7 @@ export const keyRemoved: Fault = {
   name: 'a key is taken out',
   areLanesTaken: true,
   run: async ({ fleet, pool, signerKeys }, random) => {
-    await within(MOMENT_PATIENCE_MS, pool.any());
+    await within(MOMENT_TIMEOUT_MS, pool.any());
     await delay(random.between(0, 200));
     const half = signerKeys.length / 2;
     const kept = random.chance(0.5) ? signerKeys.slice(0, half) : signerKeys.slice(half);
@@ -106,7 +106,7 @@ export const networkRemoved: Fault = {
   areRequestsForgotten: true,
   meaningless: ['invalid_network', 'unsupported_network'],
   run: async ({ fleet, pool, stray }, random) => {
-    await within(MOMENT_PATIENCE_MS, pool.any());
+    await within(MOMENT_TIMEOUT_MS, pool.any());
     const everybody = random.chance(0.5);
     const slots = everybody ? fleet.slots : fleet.of('worker');
     const other = {

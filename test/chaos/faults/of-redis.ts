@@ -3,7 +3,7 @@ import { delay, within } from '../client.js';
 import { describeMoment, type Moment } from '../fleet.js';
 import type { Role } from '../slot.js';
 import type { Stage } from '../stage.js';
-import { type Fault, MOMENT_PATIENCE_MS } from './fault.js';
+import { type Fault, MOMENT_TIMEOUT_MS } from './fault.js';
 
 const MISSED_THE_NEWEST = 'a replica that missed the newest writes';
 
@@ -60,7 +60,7 @@ export const swallowReply = (step: string, silentMs: number): Fault => ({
   name: `the reply to ${step} swallowed, ${silentMs} ms of silence`,
   run: async ({ fleet }, random) => {
     for (let count = random.between(1, 3); count > 0; count -= 1) {
-      await within(MOMENT_PATIENCE_MS, fleet.swallow(step, silentMs));
+      await within(MOMENT_TIMEOUT_MS, fleet.swallow(step, silentMs));
     }
     await delay(silentMs);
     fleet.disarm();
@@ -104,7 +104,7 @@ async function promoteOneThatMissed(
     cutAt ??= Date.now();
     await replica.cutOff();
   };
-  await within(MOMENT_PATIENCE_MS, fleet.at(moment, cut));
+  await within(MOMENT_TIMEOUT_MS, fleet.at(moment, cut));
   fleet.disarm();
   if (cutAt === undefined) await cut();
   await delay(random.between(0, 700));

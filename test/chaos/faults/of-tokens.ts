@@ -5,7 +5,7 @@ import { ask, delay, newCallerAddress } from '../client.js';
 import type { Stage } from '../stage.js';
 import type { Fault } from './fault.js';
 
-const PATIENCE_MS = 12_000;
+const ANSWER_TIMEOUT_MS = 12_000;
 
 /** Payments in a hostile token: the service only promises an answer. */
 export const hostileTokens: Fault = {
@@ -32,14 +32,14 @@ async function presentHostile(stage: Stage, random: SeededRandom): Promise<void>
   for (let round = 0; round < 2; round += 1) {
     const url = random.pick(stage.urls());
     if (random.chance(0.5)) {
-      await ask(`${url}/verify`, { method: 'POST', body, from, patienceMs: PATIENCE_MS });
+      await ask(`${url}/verify`, { method: 'POST', body, from, timeoutMs: ANSWER_TIMEOUT_MS });
     }
     const answer = await ask(`${url}/settle`, {
       method: 'POST',
       body,
       from,
       headers: isAsync ? { prefer: 'respond-async' } : {},
-      patienceMs: PATIENCE_MS,
+      timeoutMs: ANSWER_TIMEOUT_MS,
     });
     stage.otherRequests += 1;
     if (answer?.json['success'] === true && token.name === 'takes all') {
@@ -71,7 +71,7 @@ export const fatBatch: Fault = {
           method: 'POST',
           body,
           headers: { 'idempotency-key': randomUUID() },
-          patienceMs: PATIENCE_MS,
+          timeoutMs: ANSWER_TIMEOUT_MS,
         }),
       ),
     );

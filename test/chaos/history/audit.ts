@@ -21,7 +21,7 @@ interface Audit {
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const OVER = new Set(['finalized', 'reverted', 'expired', 'foreign', 'withdrawn']);
-const PATIENCE_MS = 5000;
+const ANSWER_TIMEOUT_MS = 5000;
 
 /** Compares the archive of a run with the ledger, the chain and all answers to sellers. */
 export async function auditRun(
@@ -132,7 +132,9 @@ export async function againstLookUps(
   isLedgerWhole = true,
 ): Promise<string[]> {
   const [api] = fleet.of('api');
-  const answer = await ask(`${api?.url}/v2/settlements/${row.id}`, { patienceMs: PATIENCE_MS });
+  const answer = await ask(`${api?.url}/v2/settlements/${row.id}`, {
+    timeoutMs: ANSWER_TIMEOUT_MS,
+  });
   if (answer?.status !== 200) return [`a look-up says ${answer?.status ?? 'nothing'}`];
   const { source, state, paid, sale, transaction, block, logIndex, payment } = answer.json as {
     readonly [name: string]: unknown;
@@ -198,7 +200,7 @@ const unarchived = (isWhole: boolean): string | undefined =>
 function saidOf(
   row: Row,
   { isBuyer }: Order,
-  { isSuccess, isHandedOut, transaction }: Order['heard'][number],
+  { isSuccess, isAccepted: isHandedOut, transaction }: Order['heard'][number],
 ): string | undefined {
   if (isSuccess && (!row.isPaid || row.transaction !== transaction)) {
     return `told of success by ${String(transaction)}, and archived as ${describeRow(row)}`;

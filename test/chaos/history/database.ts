@@ -4,7 +4,7 @@ import { restartPostgres, type SandboxPostgres, startPostgres } from '../../../s
 import { delay } from '../client.js';
 
 const RETRY_MS = 50;
-const PATIENCE_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** The PostgreSQL of a deployment, what can happen to one, and the suite's own way to it. */
 export class Database {
@@ -65,7 +65,7 @@ export class Database {
   }
 
   async #insist<T extends object>(text: string, values: unknown[]): Promise<readonly T[]> {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + START_TIMEOUT_MS;
     for (;;) {
       try {
         this.#client ??= await this.#connect();

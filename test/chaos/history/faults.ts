@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { delay, within } from '../client.js';
-import { type Fault, MOMENT_PATIENCE_MS } from '../faults/fault.js';
+import { type Fault, MOMENT_TIMEOUT_MS } from '../faults/fault.js';
 import { reorg, reorgAfterDeath } from '../faults/of-chain.js';
 import { freeze, killAnyTime, killAt } from '../faults/of-processes.js';
 import {
@@ -59,7 +59,7 @@ const crashPostgresAt = (moment: Moment): Fault => ({
       crashing ??= database.crash(awayMs);
       return Promise.resolve();
     };
-    await within(MOMENT_PATIENCE_MS, stage.fleet.at(moment, crash));
+    await within(MOMENT_TIMEOUT_MS, stage.fleet.at(moment, crash));
     stage.fleet.disarm();
     await crashing;
   },
@@ -105,7 +105,7 @@ const lateStatement = (step: string): Fault => ({
       return waiting;
     };
     const at = fleet.at({ when: 'before', step }, wait);
-    await within(MOMENT_PATIENCE_MS + ms, at);
+    await within(MOMENT_TIMEOUT_MS + ms, at);
     fleet.disarm();
   },
 });
@@ -117,7 +117,7 @@ const killWhenTold = (when: 'before' | 'after'): Fault => ({
   run: async (stage) => {
     const { receiver } = historyOf(stage);
     await within(
-      MOMENT_PATIENCE_MS,
+      MOMENT_TIMEOUT_MS,
       new Promise<void>((resolve) => {
         receiver.moment = {
           when,

@@ -7,7 +7,7 @@ import type { Memory } from './memory.js';
 import { type Conduct, CONDUCTS, Receiver } from './receiver.js';
 import { type Shop, Shops } from './shops.js';
 
-const PATIENCE_MS = 30_000;
+const READY_TIMEOUT_MS = 30_000;
 /** More than one run needs. */
 const PAYEES_LEAST = 40;
 
@@ -77,7 +77,7 @@ export class History {
 
   /** Nothing is archived yet: from here on everything is seen. */
   async begin(stage: Stage): Promise<void> {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + READY_TIMEOUT_MS;
     const find = `select to_regclass('x402.webhook_deliveries') is not null as found`;
     while ((await this.database.query<{ found: boolean }>(find))[0]?.found !== true) {
       if (Date.now() > deadline) throw new Error('the archiver did not make its tables');
@@ -108,14 +108,14 @@ export class History {
 
 /** @returns the secret of the webhook. */
 async function register(stage: Stage, shop: Shop, url: string): Promise<string> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {
     for (const api of stage.urls()) {
       const answer = await ask(`${api}/v2/webhooks`, {
         method: 'POST',
         headers: { 'x-api-key': shop.key },
         body: { url },
-        patienceMs: PATIENCE_MS,
+        timeoutMs: READY_TIMEOUT_MS,
       });
       if (answer?.status === 201) return String(answer.json['secret']);
       if (Date.now() > deadline) throw new Error(`no webhook was made: ${answer?.status}`);

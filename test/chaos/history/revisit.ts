@@ -4,7 +4,7 @@ import { ask, delay, newCallerAddress } from '../client.js';
 import type { Stage } from '../stage.js';
 import type { Bought } from './memory.js';
 
-const PATIENCE_MS = 60_000;
+const REVISIT_TIMEOUT_MS = 60_000;
 const ANSWER_MS = 12_000;
 const RETRY_MS = 300;
 const AT_ONCE_MOST = 2;
@@ -37,7 +37,7 @@ export async function revisit(
 
 async function asBuyer(stage: Stage, one: Bought): Promise<readonly string[]> {
   const { key, from, transaction, run } = one;
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + REVISIT_TIMEOUT_MS;
   for (let count = 0; Date.now() < deadline; count += 1) {
     const answer = await present(stage, one, { from, key, count });
     const { success, errorReason, transaction: told } = answer?.json ?? {};
@@ -91,6 +91,6 @@ function present(
     headers: { ...stage.headersOf(from), ...(key !== undefined && { 'idempotency-key': key }) },
     body: payment.body,
     from,
-    patienceMs: ANSWER_MS,
+    timeoutMs: ANSWER_MS,
   });
 }

@@ -4,7 +4,7 @@ import type { SeededRandom } from '../../support/seeded-random.js';
 import type { SalesStage } from './stage.js';
 
 /** How long a buyer asks with one payment. */
-const PATIENCE_MS = 90_000;
+const REST_TIMEOUT_MS = 90_000;
 const RETRY_MS = 100;
 /** A file that goes out in several pieces, and one that goes out in one. */
 const LENGTHS = [40, 70_000, 2_500_000] as const;
@@ -133,7 +133,7 @@ async function buy(
   stage: SalesStage,
   sale: { readonly name: string; readonly text: string; readonly payment: GivenHeaders },
 ): Promise<Pick<Purchase, 'end' | 'said'>> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + REST_TIMEOUT_MS;
   let said = 'nothing';
   while (Date.now() < deadline) {
     const answer = await stage.read(sale.name, sale.payment);
@@ -155,7 +155,7 @@ async function again(
   { name, text }: { readonly name: string; readonly text: string },
   token: string,
 ): Promise<Pick<Purchase, 'end' | 'said'>> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + REST_TIMEOUT_MS;
   let said = 'nothing';
   while (Date.now() < deadline) {
     const answer = await stage.read(name, { 'hub-access': token });
