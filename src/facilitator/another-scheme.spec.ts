@@ -53,7 +53,9 @@ describe('another scheme', () => {
         },
       };
       const chain = {
-        judge: async (judge: (from: unknown) => Promise<unknown>) => ({ value: await judge(view) }),
+        verifyNearHead: async (judge: (from: unknown) => Promise<unknown>) => ({
+          value: await judge(view),
+        }),
       };
       const verifier = new PaymentVerifier({ get: () => chain } as unknown as ChainRegistry, {
         recoverSigner: (digest) => Promise.resolve(BigInt(digest) === 7n ? PAYER : undefined),

@@ -85,7 +85,7 @@ describe('a settlement of another scheme', () => {
       },
     };
     const chain = {
-      judgeByTwo: async (look: (from: unknown) => Promise<unknown>) => ({
+      verifyByTwo: async (look: (from: unknown) => Promise<unknown>) => ({
         value: await look(view),
         newestBlock: 1n,
       }),
@@ -182,7 +182,7 @@ describe('a settlement of another scheme', () => {
     const chain = {
       chainId: 56,
       uses: { look: () => found },
-      agree: async ({ read }: { read: (from: unknown) => Promise<{ value: unknown }> }) =>
+      quorumRead: async ({ read }: { read: (from: unknown) => Promise<{ value: unknown }> }) =>
         (await read(view)).value,
       withView: (work: (from: unknown) => unknown) => work(view),
     } as unknown as EvmChain;

@@ -64,7 +64,7 @@ class World {
   get verifier(): PaymentVerifier {
     const chain = {
       schemeContracts: this.chain.schemeContracts,
-      judge: async (
+      verifyNearHead: async (
         work: (view: ChainView) => Promise<Judgement>,
         need: (value: Judgement) => NeededHead,
       ) => {

@@ -87,7 +87,7 @@ describe('ChainOutcomeResolver', () => {
     };
     const chain = {
       chainId: 56,
-      agree: async ({ read }: { read: (from: unknown) => Promise<{ value: unknown }> }) => {
+      quorumRead: async ({ read }: { read: (from: unknown) => Promise<{ value: unknown }> }) => {
         if (!doEndpointsAgree) throw new EndpointsDisagreeError(56, 'a state');
         return (await read(view)).value;
       },

@@ -115,7 +115,7 @@ describe('the last look before money is spent', () => {
       maxGas: gasBoundOf(0n),
     };
     const chain = {
-      judgeByTwo: async <T>(
+      verifyByTwo: async <T>(
         work: (one: ChainView) => Promise<T>,
         need: (value: T) => NeededHead,
         join: Join<T>,
