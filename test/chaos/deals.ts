@@ -139,8 +139,7 @@ export async function makeDeal(
               other.options !== order &&
               (other.isBuyer ||
                 // Paid, as far as its place said, until the chain took that back.
-                (options.hasReorgs === true &&
-                  other.heard.some(({ isAccepted: isHandedOut }) => isHandedOut)) ||
+                (options.hasReorgs === true && other.heard.some(({ isAccepted }) => isAccepted)) ||
                 (payments.length > 1 && other.mayHaveBeenTold)),
           ),
       }),
@@ -270,7 +269,7 @@ function ordersOf(
     headersOf: (caller: string) => stage.headersOf(caller),
     hasKey: true,
     isEasilyDiscouraged: random.chance(0.2),
-    ...(random.chance(0.2) && { hangsUpAfterMs: random.between(10, 1500) }),
+    ...(random.chance(0.2) && { abortsAfterMs: random.between(10, 1500) }),
   };
   switch (manner) {
     case 'plain':

@@ -97,8 +97,7 @@ function wrongForms({ world }: Stage, { orders, strangers }: Deal): string[] {
 function soldTwice(stage: Stage, { orders, strangers }: Deal): string[] {
   const buyers = [...orders, ...strangers].filter(({ isBuyer }) => isBuyer);
   const remembered = buyers.filter(({ heard }) => {
-    const at =
-      heard.find(({ isSuccess, isAccepted: isHandedOut }) => isSuccess || isHandedOut)?.at ?? 0;
+    const at = heard.find(({ isSuccess, isAccepted }) => isSuccess || isAccepted)?.at ?? 0;
     return isKept(stage, at);
   });
   return remembered.length > 1 ? [`sold ${remembered.length} times`] : [];
@@ -227,25 +226,17 @@ function wrongEnds(
     return isPaid && isOurs && orders.length === 1 ? ['withdrawn, and landed'] : [];
   }
   if (end === 'gone') {
-    const isKnown = heard.every(
-      ({ isAccepted: isHandedOut, at }) => !isHandedOut || isKept(stage, at),
-    );
+    const isKnown = heard.every(({ isAccepted, at }) => !isAccepted || isKept(stage, at));
     const isOnly = orders.length === 1 && strangers.length === 0;
     const mustBeThere = isKnown || (isOnly && isSentAfterLosses(stage, options.payment));
     return isLedgerWhole && isPaid && mustBeThere ? ['the place of a 202 is no more'] : [];
   }
   if (end !== 'refused') return [];
-  const {
-    reason,
-    transaction,
-    isAccepted: isHandedOut,
-    at,
-    retry,
-  } = order.refusal ?? lastOf(heard);
+  const { reason, transaction, isAccepted, at, retry } = order.refusal ?? lastOf(heard);
   const isUsed = USED.has(reason ?? '');
   // Sent, and perhaps final, in writes that were lost: no process has to remember it, and the chain says that it is used.
   if (isUsed && isPaid && transaction !== '' && isSentInLoss(stage, options.payment)) return [];
-  if (trick === undefined && (isLedgerWhole || !(isUsed || isHandedOut))) {
+  if (trick === undefined && (isLedgerWhole || !(isUsed || isAccepted))) {
     return [`an honest payment was refused: ${reason ?? order.place?.state ?? '?'}`];
   }
   // Poor when one order asked, rich again for the next; or with code, and without it again.
@@ -254,7 +245,7 @@ function wrongEnds(
   // That it failed was lost again, and by the next look its payer can pay.
   if (isPassing && (isForAnother || !isKept(stage, at))) return [];
   // Presented elsewhere: that is said, with its hash. Where the hash could not be read in time, no other payment is advised.
-  if (isPaid && !isHandedOut && !(isUsed && (transaction !== '' || retry !== 'new-payment'))) {
+  if (isPaid && !isAccepted && !(isUsed && (transaction !== '' || retry !== 'new-payment'))) {
     return [`refused as ${String(reason)}, and paid`];
   }
   return [];
@@ -348,8 +339,8 @@ function describeAll(requests: readonly Request[]): string {
 
 function describeRequest({ heard }: Request): string {
   if (heard === undefined) return '-';
-  const { isSuccess, isAccepted: isHandedOut, reason, transaction } = heard;
+  const { isSuccess, isAccepted, reason, transaction } = heard;
   const hash = typeof transaction === 'string' ? transaction.slice(0, 8) : '?';
-  const what = isSuccess ? 'success' : isHandedOut ? 'handed_out' : (reason ?? '?');
+  const what = isSuccess ? 'success' : isAccepted ? 'handed_out' : (reason ?? '?');
   return `${what}${hash === '' ? '' : `@${hash}`}`;
 }

@@ -52,7 +52,7 @@ class View extends JudgingChain {
   /** Whether each call of a batch succeeds; `undefined` reverts the whole of it. */
   joint: readonly boolean[] | undefined = [];
   isTrusted = (): boolean => false;
-  isKeptApart = (): boolean => false;
+  isIsolated = (): boolean => false;
   readonly proved: Settlement[] = [];
   readonly batches: {
     readonly call: Call;
@@ -336,7 +336,7 @@ describe('the last look before money is spent', () => {
     const turns = () => new Promise((resolve) => setTimeout(resolve, 20));
 
     it('is taken beside the others, and told when it is done', async () => {
-      view.isKeptApart = () => true;
+      view.isIsolated = () => true;
       expect(short(await recheck(anItem('a')))).toEqual({ groups: [], refusals: [] });
       await turns();
       expect([decided, simulator.hasDecided]).toEqual([1, true]);
