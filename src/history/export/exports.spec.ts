@@ -139,7 +139,7 @@ describe('an export', () => {
     await expect(fileOf({ format: 'ndjson' }, new Exports({ exports: failing }))).rejects.toThrow(
       ArchiveError,
     );
-    // Before anything was told it is an answer.
+    // Before the first row is sent, a failure is an error answer.
     const first = new Exports({
       exports: { page: () => Promise.reject(new ArchiveError('database_failed', '')) },
     });
@@ -182,7 +182,7 @@ describe('an export', () => {
     [{ format: 'csv', limit: '5' }, [400, 'invalid_query']],
     [{ format: 'csv', from: 'now' }, [400, 'invalid_query']],
     [{ format: 'csv', payTo: `0x${'ee'.repeat(20)}` }, [403, 'forbidden']],
-  ])('is none by %j', async (query: object, wanted) => {
+  ])('is refused for %j', async (query: object, wanted) => {
     const exports = new Exports({ exports: readerOf() });
     for (let count = 0; count < 3; count += 1) {
       expect(await codeOf(fileOf(query, exports))).toEqual(wanted);
