@@ -11,6 +11,7 @@ import {
   getAddress,
   hashTypedData,
   type Hex,
+  hexToBytes,
   keccak256,
   maxUint128,
   parseAbiParameters,
@@ -705,6 +706,27 @@ describe("the sandbox's escrow of batch-settlement", () => {
         { event: 'Refunded', sender: stranger.address, amount: 60n },
       ]);
       expect(await channelOf(config)).toEqual([40n, 40n]);
+    });
+  });
+
+  describe('its gas', () => {
+    /** Gas of a call beyond its base cost and its calldata. */
+    async function gasOf(functionName: string, args: readonly unknown[]): Promise<number> {
+      const data = encodeFunctionData({ abi, functionName, args });
+      const { gasUsed } = await sendNow(client, { to: BATCH_SETTLEMENT, data });
+      const calldata = hexToBytes(data).reduce((sum, byte) => sum + (byte === 0 ? 4 : 16), 0);
+      return Number(gasUsed) - 21_000 - calldata;
+    }
+
+    // By the snapshots that come with the canonical contracts.
+    it('is near that of the canonical one', async () => {
+      const deposit = await eip3009Deposit(channels, payer, config, 100n);
+      expect(Math.abs((await gasOf('deposit', deposit)) / 111_738 - 1)).toBeLessThan(0.15);
+      const made: ChannelConfig[] = [];
+      for (let count = 0; count < 10; count += 1) made.push(await opened(100n));
+      const rows = await Promise.all(made.map((of) => channels.claim(payer, of, 10n)));
+      const claimed = await gasOf('claimWithSignature', await signedClaims(rows));
+      expect(Math.abs(claimed / 192_043 - 1)).toBeLessThan(0.15);
     });
   });
 });
