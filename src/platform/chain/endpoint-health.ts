@@ -32,6 +32,8 @@ export interface EndpointHealth {
   /** The blocks it has shown lately, by hash: of the recent ones it must be able to tell the state. */
   readonly blocks: Map<Hex, bigint>;
   hasFinalizedTag: boolean | undefined;
+  /** Probes in a row that were answered, with silence about the `finalized` tag. */
+  silentTags: number;
   hasLogs: boolean | undefined;
   /** Probes in a row that were answered without logs. */
   refusedLogs: number;
@@ -93,6 +95,7 @@ export function newEndpointHealth(
     headSince: 0,
     blockTimeMs: undefined,
     hasFinalizedTag: undefined,
+    silentTags: 0,
     hasLogs: undefined,
     refusedLogs: 0,
     lag: 0n,

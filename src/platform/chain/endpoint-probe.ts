@@ -22,6 +22,11 @@ const METHOD_NOT_FOUND = -32_601;
  * that is not made finds nothing, and a node that has trouble for a moment must not cause that.
  */
 const REFUSALS_WITHOUT_LOGS = 3;
+/**
+ * Probes in a row with answers to all except the `finalized` tag, before an endpoint counts as one without the tag: its
+ * blocks count by their depth then. As a silent one it would keep every outcome pending.
+ */
+const SILENT_WITHOUT_TAG = 3;
 
 type Question = readonly [method: string, params: readonly unknown[]];
 type Ask = (...question: Question) => Promise<RpcOutcome>;
@@ -59,7 +64,7 @@ export class EndpointProbe {
     if (seen !== undefined) this.noteChain(health, seen);
     if (health.isRightChain !== true) return;
     this.#noteContracts(contracts);
-    health.hasFinalizedTag = answered(finalized, (value) => readBlockHeader(value) !== undefined);
+    noteFinalizedTag(health, finalized);
     this.#noteLogs(health, logs);
     await this.#askAgain(health, ask);
   }
@@ -132,10 +137,16 @@ export class EndpointProbe {
   }
 }
 
-/** A node that answers with an error does not have the method; one that is silent was not asked. */
-function answered(outcome: RpcOutcome, isGood: (value: unknown) => boolean): boolean | undefined {
-  if (outcome.kind === 'silent') return undefined;
-  return outcome.kind === 'result' && isGood(outcome.value);
+/** A node that answers with an error, or is silent for this alone, does not have the tag. */
+function noteFinalizedTag(health: EndpointHealth, finalized: RpcOutcome): void {
+  if (finalized.kind !== 'silent') {
+    health.silentTags = 0;
+    health.hasFinalizedTag =
+      finalized.kind === 'result' && readBlockHeader(finalized.value) !== undefined;
+    return;
+  }
+  health.silentTags += 1;
+  health.hasFinalizedTag = health.silentTags >= SILENT_WITHOUT_TAG ? false : undefined;
 }
 
 /** What an endpoint can answer that has the ability, by a block that it has shown itself. */

@@ -69,6 +69,26 @@ describe('the final block, where an endpoint names', () => {
     [0, 1].map((liar) => [field, liar, wrong] as const),
   );
 
+  it.each([0, 1])(
+    'nothing, probe after probe: its blocks count by their depth (endpoint %i of two)',
+    async (mute) => {
+      const truth = new FakeChain(40);
+      const { chain, nodes } = await aChain(truth, 2);
+      const node = nodes[mute];
+      if (node === undefined) throw new Error('two nodes');
+      node.lie = (method, [name]) => (isFinalQuestion(method, name) ? SILENT : undefined);
+      for (let probes = 0; probes < 2; probes += 1) {
+        await chain.probe();
+        expect(await believed(chain)).toBe('unknown');
+      }
+      await chain.probe();
+      expect((await chain.currentFinalizedBlock())?.hash).toBe(truth.blockHash(19));
+      node.lie = () => undefined;
+      await chain.probe();
+      expect((await chain.currentFinalizedBlock())?.hash).toBe(truth.blockHash(37));
+    },
+  );
+
   it.each(cells)('%s: nothing untrue is believed (liar is endpoint %i of two)', async (...cell) => {
     const [, liar, wrong] = cell;
     const { truth, chain, nodes } = await world(2);
