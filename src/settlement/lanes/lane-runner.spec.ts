@@ -40,7 +40,7 @@ function aRunner(
       look: () => undefined,
       lookIfIdle: () => undefined,
     },
-    fees: { market: () => Promise.resolve(chain.market) },
+    fees: chain.fees,
     gasEstimates: { typical: 100_000n, raise: () => undefined },
     suspensions: { noteRevert: () => undefined, isSuspended: () => false },
     assetSuspensions: { suspended: [], noteWithoutEvidence: () => undefined },

@@ -100,6 +100,8 @@ export interface PreparationReader {
 export interface FeeMarkets {
   /** @throws ChainUnavailableError when the market is not known and cannot be asked for. */
   market(head: Head): Promise<FeeMarket>;
+  /** The market for what its price did not bring into a block. @throws ChainUnavailableError likewise. */
+  urgentMarket(head: Head): Promise<FeeMarket>;
 }
 
 /** What one look at a block showed about a lane. */

@@ -5,7 +5,6 @@ const GWEI = 1_000_000_000n;
 const market = {
   baseFeePerGas: 0n,
   suggestedTip: GWEI / 20n,
-  urgentTip: GWEI / 20n,
   leastTip: 0n,
   cap: 5n * GWEI,
 };

@@ -19,10 +19,8 @@ export interface Fees {
 export interface FeeMarket {
   /** Of the newest block. Always 0 on BNB Chain (BEP-226), where the price is the tip alone. */
   readonly baseFeePerGas: bigint;
-  /** The tip the nodes suggest: the lower one of two, as one of them may be far off. */
+  /** The tip the nodes suggest: the lower one of two, as one of them may be far off; the higher one where it is urgent. */
   readonly suggestedTip: bigint;
-  /** The higher one of two, for what the lower one did not bring into a block. */
-  readonly urgentTip: bigint;
   /** The least tip the endpoints take, as far as they have said. */
   readonly leastTip: bigint;
   /** `MAX_GAS_PRICE_GWEI`, in wei. */
@@ -59,7 +57,7 @@ export function effectivePrice(fees: Fees, baseFeePerGas: bigint): bigint {
  * where that is more. `undefined` when the cap leaves no room for it.
  */
 export function bumpedFees(previous: Fees, market: FeeMarket): Fees | undefined {
-  const now = feesFor({ ...market, suggestedTip: market.urgentTip });
+  const now = feesFor(market);
   const tip = maxOf(bump(previous.maxPriorityFeePerGas), now?.maxPriorityFeePerGas ?? 0n);
   const maxFee = maxOf(maxOf(bump(previous.maxFeePerGas), now?.maxFeePerGas ?? 0n), tip);
   return maxFee <= market.cap ? { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip } : undefined;

@@ -75,7 +75,7 @@ describe('Broadcaster', () => {
       clock,
       observer: recordingObserver(told),
       budgets: budgets satisfies DailyBudgets,
-      fees: { market: () => Promise.resolve(chain.market) },
+      fees: chain.fees,
       signer: hasKey ? signer : undefined,
       batchSuffix,
     });
@@ -386,9 +386,9 @@ describe('Broadcaster', () => {
       expect(stored()).toEqual([transactions]);
     });
 
-    it('what is urgent by the higher of two tips', async () => {
+    it('what is urgent by the market for that', async () => {
       const tracked = await sent('a');
-      chain.market = { ...chain.market, urgentTip: 7n * GWEI };
+      chain.urgent = { suggestedTip: 7n * GWEI };
       await broadcaster.outbid(held, tracked, chain.head);
       expect(prices(tracked)).toEqual([GWEI, 7n * GWEI]);
     });

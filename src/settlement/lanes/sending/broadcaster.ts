@@ -253,7 +253,7 @@ export class Broadcaster {
     const previous = newestTransactionOf(attempt);
     const { maxFeePerGas, maxPriorityFeePerGas } = previous;
     return (
-      bumpedFees(previous, await this.options.fees.market(head)) ??
+      bumpedFees(previous, await this.options.fees.urgentMarket(head)) ??
       (isTaken ? undefined : { maxFeePerGas, maxPriorityFeePerGas })
     );
   }

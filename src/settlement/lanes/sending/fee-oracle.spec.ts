@@ -28,7 +28,10 @@ describe('FeeOracle', () => {
     const made = await aChain(truth, nodes);
     prepare(made.nodes);
     const oracle = new FeeOracle(made.chain);
-    return { ...made, market: () => oracle.market(headOf(made.chain, truth)) };
+    const head = headOf(made.chain, truth);
+    const urgent = (latest: Partial<BlockHeader> = {}) =>
+      oracle.urgentMarket({ ...head, latest: { ...head.latest, ...latest } });
+    return { ...made, truth, market: () => oracle.market(head), urgent };
   }
 
   const suggests =
@@ -37,10 +40,31 @@ describe('FeeOracle', () => {
       method === 'eth_maxPriorityFeePerGas' ? result(`0x${wei.toString(16)}`) : undefined;
 
   it('offers the lower one of two suggestions, and the higher one for what is not mined by it', async () => {
-    const { market: ask } = await market(2, ([first]) => {
+    const { market: ask, urgent } = await market(2, ([first]) => {
       if (first !== undefined) first.lie = suggests(900n * GWEI);
     });
-    expect(await ask()).toMatchObject({ suggestedTip: 50_000_000n, urgentTip: 900n * GWEI });
+    expect(await ask()).toMatchObject({ suggestedTip: 50_000_000n });
+    expect(await urgent()).toMatchObject({ suggestedTip: 900n * GWEI });
+  });
+
+  it.each<[string, bigint, bigint]>([
+    ['the other one has a higher one', 1n, 10n],
+    ['it has the higher one', GWEI, GWEI],
+    ['it names one above the cap', 900n * GWEI, 10n],
+  ])('offers for what is not mined by the base fee of its node: %s', async (_, own, expected) => {
+    const { urgent } = await market(2, () => undefined);
+    expect((await urgent({ baseFeePerGas: own })).baseFeePerGas).toBe(expected);
+  });
+
+  it('offers for what is not mined by its own base fee where the other node names one above the cap, or none', async () => {
+    const { nodes, truth, urgent } = await market(2, () => undefined);
+    const [, second] = nodes;
+    if (second === undefined) throw new Error('two nodes');
+    const header = truth.header(truth.head) as object;
+    for (const block of [failure(), result({ ...header, baseFeePerGas: '0xd18c2e2800' })]) {
+      second.lie = (method) => (method === 'eth_getBlockByNumber' ? block : undefined);
+      expect((await urgent()).baseFeePerGas).toBe(10n);
+    }
   });
 
   it('asks for a tip again beside the lanes, which wait only where none is known of the last ten seconds', async () => {

@@ -37,6 +37,23 @@ export class FeeOracle {
     return this.#marketAt(await this.#lowerBaseFee(head, baseFeePerGas), head);
   }
 
+  /**
+   * For what its price did not bring into a block: the higher of two tips, and the highest base fee that any endpoint
+   * has, as the one that was believed may be too low. One that is above the cap is not believed here.
+   *
+   * @throws ChainUnavailableError when no tip is known and none can be asked for.
+   */
+  async urgentMarket(head: Head): Promise<FeeMarket> {
+    const { view, latest } = head;
+    const blocks = [latest, ...(await this.chain.newestElsewhere(view, latest))];
+    const baseFeePerGas = blocks.reduce((most, { baseFeePerGas: fee = 0n }) => {
+      return fee > most && fee < this.chain.config.maxGasPriceWei ? fee : most;
+    }, 0n);
+    const market = await this.#marketAt(baseFeePerGas, head);
+    const { high } = await this.#suggestedTips(head);
+    return { ...market, suggestedTip: high };
+  }
+
   /** The lowest base fee that any endpoint has for the block of that number, or for its newest one. */
   async #lowerBaseFee({ view, latest }: Head, own: bigint): Promise<bigint> {
     if (this.#asked?.hash !== latest.hash) {
@@ -55,11 +72,10 @@ export class FeeOracle {
     const learned = this.chain.endpoints
       .filter(({ isRightChain }) => isRightChain !== false)
       .map(leastTipOf);
-    const { low, high } = await this.#suggestedTips(head);
+    const { low } = await this.#suggestedTips(head);
     return {
       baseFeePerGas,
       suggestedTip: low,
-      urgentTip: high,
       leastTip: leastTipToOffer(learned, cap - baseFeePerGas),
       cap,
     };

@@ -60,7 +60,7 @@ describe('a lane that is asked whether it can send', () => {
         look: () => undefined,
         lookIfIdle: () => undefined,
       },
-      fees: { market: () => Promise.resolve(chain.market) },
+      fees: chain.fees,
       gasBalance: new GasBalance(
         {
           balance,

@@ -15,6 +15,7 @@ import type { LaneObserver } from '../../../../src/settlement/lanes/lane-observe
 import { LaneOpening } from '../../../../src/settlement/lanes/opening/lane-opening.js';
 import type {
   Block,
+  FeeMarkets,
   InclusionLook,
   LaneHeads,
   OutcomeVerdict,
@@ -116,9 +117,14 @@ export class TestChain {
   market: FeeMarket = {
     baseFeePerGas: 0n,
     suggestedTip: GWEI,
-    urgentTip: GWEI,
     leastTip: 0n,
     cap: 10n * GWEI,
+  };
+  /** What differs where it is urgent. */
+  urgent: Partial<FeeMarket> = {};
+  readonly fees: FeeMarkets = {
+    market: () => Promise.resolve(this.market),
+    urgentMarket: () => Promise.resolve({ ...this.market, ...this.urgent }),
   };
   recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' | Promise<never> =
     () => ({});
@@ -398,7 +404,7 @@ export class LaneWorld {
       troubleChanged: (): void => undefined,
     };
     const state = new LaneState(windowMax, () => undefined, clock);
-    const fees = { market: () => Promise.resolve(chain.market) };
+    const { fees } = chain;
     const gasEstimates = { typical: 100_000n, raise: () => undefined };
     const suspensions = { noteRevert: () => undefined, isSuspended: () => false };
     const assetSuspensions = {
