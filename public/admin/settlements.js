@@ -1,8 +1,9 @@
 import { Address, Transaction } from '../components/address.js';
 import { Amount } from '../components/amount.js';
+import { Confirm } from '../components/dialog.js';
 import { Fields } from '../components/fields.js';
 import { short } from '../components/format.js';
-import { html } from '../components/html.js';
+import { html, useState } from '../components/html.js';
 import { ErrorBox, Off, State } from '../components/notes.js';
 import { Table } from '../components/table.js';
 import { Time } from '../components/time.js';
@@ -103,6 +104,24 @@ export function Settlements({ overview, fields }) {
   };
   const pages = usePages(load, FRESH_MS, JSON.stringify(asked));
   const problem = pages.answer?.problem;
+  const [closing, setClosing] = useState();
+  const close = async () => {
+    await ask(`settlements/${encodeURIComponent(closing)}/close`, { method: 'POST' });
+    pages.refresh();
+  };
+  const columns =
+    asked.sale === 'unclaimed'
+      ? [
+          ...settlementColumns,
+          {
+            name: '',
+            cell: ({ settlementId }) =>
+              html`<button class="quiet" onClick=${() => setClosing(settlementId)}>
+                Close<span class="offscreen">${` ${settlementId}`}</span>
+              </button>`,
+          },
+        ]
+      : settlementColumns;
   return html`<${Fields}
       label="Which settlements"
       fields=${fieldsFor(overview)}
@@ -120,11 +139,22 @@ export function Settlements({ overview, fields }) {
       <${Pages} pages=${pages}>
         <${Table}
           label="Settlements"
-          columns=${settlementColumns}
+          columns=${columns}
           rows=${pages.rows}
           keyOf=${({ settlementId }) => settlementId}
           empty=${Object.keys(fields).length === 0 ? 'No settlement yet.' : 'No settlement found.'}
         />
       <//>
-    </div>`;
+    </div>
+    ${
+      closing !== undefined &&
+      html`<${Confirm}
+        key=${closing}
+        title=${html`Close <code class="long">${closing}</code>`}
+        effect="It leaves this list and the count. Close what was delivered or refunded by hand. Its seller can still repeat the settle."
+        name="Close"
+        act=${close}
+        onClose=${() => setClosing(undefined)}
+      />`
+    }`;
 }

@@ -161,4 +161,26 @@ it('shows what was paid and delivered to nobody until its seller comes back, wha
     PATIENCE_MS,
   );
   expect(await sellers('unclaimed')).toEqual([ids[1]]);
+
+  const close = async (key: string): Promise<number> => {
+    const url = `${service.opsUrl}/admin/api/settlements/${ids[1]}/close`;
+    return (await fetch(url, { method: 'POST', headers: { 'X-API-Key': key } })).status;
+  };
+  expect([await close(shop.key), await close(operator.key), await close(operator.key)]).toEqual([
+    403, 200, 404,
+  ]);
+  await eventually('none is left', async () => (await unclaimed())['count'] === 0, PATIENCE_MS);
+  await eventually(
+    'the audit has it',
+    async () => {
+      const { actions } = await admin('audit');
+      return (actions as readonly Json[]).some(
+        ({ action, subject, by }) =>
+          action === 'unclaimed_closed' && subject === ids[1] && by === operator.record.id,
+      );
+    },
+    PATIENCE_MS,
+  );
+  // Its seller may still come back with its key.
+  expect((await settle(second, 'second-order')).body).toMatchObject({ success: true });
 }, 180_000);

@@ -10,6 +10,7 @@ import type { NetworkConfig } from '../../src/platform/config/app-config.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { LedgerConnections } from '../../src/platform/redis/ledger-connections.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../src/protocol/evm/contracts.js';
+import { AuditTrail } from '../../src/settlement/ledger/audit-trail.js';
 import { LaneSwitches } from '../../src/settlement/ledger/queries/lane-switches.js';
 import {
   deployMoody,
@@ -114,7 +115,8 @@ describe('a hostile token', () => {
 
     beforeAll(() => {
       redis = new Redis(world.redis.url);
-      switches = new LaneSwitches(new LedgerConnections(redis), { history: undefined });
+      const ledger = new LedgerConnections(redis);
+      switches = new LaneSwitches(ledger, new AuditTrail(ledger, { history: undefined }));
     });
     const by = { at: Date.now(), by: 'test' };
     beforeEach(() => switches.set('paused', lane(), world.chainId, by));

@@ -17,7 +17,12 @@ import { invalidQuery } from '../../platform/http/coded-error.js';
 import { OpsOnly } from '../../platform/http/ops.js';
 import type { LaneSwitch } from '../../settlement/ledger/queries/lane-queries.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
-import { DescribesNewest, DescribesOverview, DescribesSwitch } from './admin.openapi.js';
+import {
+  DescribesClosing,
+  DescribesNewest,
+  DescribesOverview,
+  DescribesSwitch,
+} from './admin.openapi.js';
 import { AdminService, type LaneView } from './admin.service.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
 import { SettlementSearchDto } from './dto/settlement-search.dto.js';
@@ -58,6 +63,22 @@ export class AdminController {
     }
     const settlements = sale === undefined ? this.admin.settlements(text) : this.admin.unclaimed();
     return { settlements: await settlements };
+  }
+
+  @Post('settlements/:id/close')
+  @HttpCode(200)
+  @Header(...NO_STORE)
+  @DescribesClosing()
+  async close(
+    @Param('id') id: string,
+    @Req() request: Request,
+  ): Promise<{ readonly settlementId: string }> {
+    const by = callerOf(request) ?? '';
+    if (!(await this.admin.closeUnclaimed(id, by))) {
+      throw new NotFoundException('This settlement is not among those paid and not delivered.');
+    }
+    this.logger.warn({ settlementId: id, by }, 'paid and undelivered settlement closed');
+    return { settlementId: id };
   }
 
   @Post('lanes/:lane/pause')

@@ -30,6 +30,23 @@ export const DescribesNewest = (): MethodDecorator =>
     }),
   });
 
+export const DescribesClosing = (): MethodDecorator =>
+  applyDecorators(
+    ApiParam({ name: 'id', description: 'Settlement id.', schema: { type: 'string' } }),
+    described(
+      'closeUnclaimed',
+      'Closes a payment that was not delivered',
+      {
+        200: jsonAnswer('It is off the list and out of the count.', 'ClosedSettlement'),
+        404: jsonAnswer('It is not on the list.', 'Problem', {
+          error: 'This settlement is not among those paid and not delivered.',
+          code: 'not_found',
+        }),
+      },
+      'For what was delivered or refunded by hand. The sale stays open: a repeated settle of its seller still succeeds. With a history it is in the audit.',
+    ),
+  );
+
 /** The description of what is done to a lane. */
 export const DescribesSwitch = (
   operationId: string,
@@ -71,6 +88,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
   schemas: {
     ...ADMIN_HISTORY_SCHEMAS,
     ...ADMIN_CATALOGUE_SCHEMAS,
+    ClosedSettlement: object({ settlementId: text }),
     Lane: object(
       {
         lane: text,

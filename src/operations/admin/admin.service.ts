@@ -27,6 +27,7 @@ import {
   type SettlementStatus,
   statusOf,
 } from '../../settlement/ledger/queries/settlement-status.js';
+import { UnclaimedList } from '../../settlement/ledger/queries/unclaimed-list.js';
 import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
@@ -128,6 +129,7 @@ export class AdminService {
     @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
     @Inject(SETTLEMENT_QUERIES) private readonly settlementQueries: SettlementQueries,
     private readonly switches: LaneSwitches,
+    private readonly unclaimedList: UnclaimedList,
     private readonly processes: ProcessRegistry,
     private readonly status: StatusService,
     private readonly deployment: DeploymentReport,
@@ -211,6 +213,21 @@ export class AdminService {
     return this.#newest((chainId) =>
       this.settlementQueries.newestUnclaimed(chainId, SETTLEMENTS_SHOWN),
     );
+  }
+
+  /**
+   * Takes a payment off that list.
+   *
+   * @returns whether it was there.
+   * @throws RedisUnavailableError
+   */
+  async closeUnclaimed(settlementId: string, by: string): Promise<boolean> {
+    const closed = await Promise.all(
+      this.chains.all.map(({ chainId }) =>
+        this.unclaimedList.close(chainId, settlementId, { at: Date.now(), by }),
+      ),
+    );
+    return closed.includes(true);
   }
 
   async #newest(

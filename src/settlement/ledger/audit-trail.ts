@@ -1,13 +1,37 @@
-import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { ChainableCommander } from 'ioredis';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { type AuditEntry, readAuditEntry } from './audit-entry.js';
 import { auditKey } from './keys.js';
 
+/** More than operators do while the archive is away. */
+const NOTED_MOST = 10_000;
+
 /** What operators did lately, noted in the step that did it. @throws RedisUnavailableError */
 @Injectable()
 export class AuditTrail {
-  constructor(private readonly ledger: LedgerConnections) {}
+  constructor(
+    private readonly ledger: LedgerConnections,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'history'>,
+  ) {}
+
+  /**
+   * In the step that does it: nothing is done unseen, and nothing is seen that was not done. Without a history nothing is
+   * noted.
+   */
+  note(
+    step: ChainableCommander,
+    chainId: number,
+    done: Omit<AuditEntry, 'id'>,
+  ): ChainableCommander {
+    if (this.config.history === undefined) return step;
+    const entry: AuditEntry = { id: randomUUID(), ...done };
+    const fields = ['entry', JSON.stringify(entry)];
+    return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', ...fields);
+  }
 
   /** Changes with every entry; `undefined` where there is none. */
   async newest(chainId: number): Promise<string | undefined> {

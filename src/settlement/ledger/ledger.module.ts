@@ -8,6 +8,7 @@ import { LaneStatuses } from './queries/lane-statuses.js';
 import { LaneSwitches } from './queries/lane-switches.js';
 import { RedisLaneQueries } from './queries/redis-lane-queries.js';
 import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
+import { UnclaimedList } from './queries/unclaimed-list.js';
 import { RedisCooledSettlements } from './redis-cooled-settlements.js';
 import { RedisDeclarationNotes } from './redis-declaration-notes.js';
 import { RedisLabelStore } from './redis-label-store.js';
@@ -62,6 +63,7 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     AuditTrail,
     LaneStatuses,
     LaneSwitches,
+    UnclaimedList,
   ],
   exports: [
     SETTLEMENT_STORE,
@@ -80,6 +82,7 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     LedgerEpochs,
     LaneStatuses,
     LaneSwitches,
+    UnclaimedList,
   ],
 })
 export class LedgerModule {}
