@@ -25,9 +25,18 @@ const SCRIPTS = { byId: loadScript('record_and_details'), claimsOf: loadScript('
 /** Records read in one turn: others are served in between. */
 const READ_TOGETHER = 500;
 
+/** What a settlement has paid, atomic units: final, so that it is read once. */
+interface Paid {
+  readonly asset: Address;
+  readonly amount: bigint;
+}
+
 /** {@link SettlementQueries} in Redis, and in the archive for what is not there any more. */
 @Injectable()
 export class RedisSettlementQueries implements SettlementQueries {
+  /** By chain, of what is unclaimed now. */
+  readonly #paid = new Map<number, ReadonlyMap<string, Paid | undefined>>();
+
   constructor(
     private readonly scripts: LedgerScripts,
     @Inject(SETTLEMENT_ARCHIVE) private readonly archive: SettlementArchive,
@@ -83,13 +92,20 @@ export class RedisSettlementQueries implements SettlementQueries {
     );
     const ids = flat.filter((_, index) => index % 2 === 0);
     const [, since] = flat;
+    const known = this.#paid.get(chainId);
+    const paid = new Map<string, Paid | undefined>();
+    for (const id of ids) if (known?.has(id) === true) paid.set(id, known.get(id));
+    const unknown = ids.filter((id) => !paid.has(id));
+    for (let from = 0; from < unknown.length; from += READ_TOGETHER) {
+      const read = await this.#paidBy(chainId, unknown.slice(from, from + READ_TOGETHER));
+      for (const [id, one] of read) paid.set(id, one);
+    }
+    this.#paid.set(chainId, paid);
     const sums = new Map<Address, Omit<UnclaimedSum, 'asset'>>();
-    for (let from = 0; from < ids.length; from += READ_TOGETHER) {
-      const paid = await this.#paidBy(chainId, ids.slice(from, from + READ_TOGETHER));
-      for (const { asset, amount } of paid) {
-        const sum = sums.get(asset) ?? { count: 0, amount: 0n };
-        sums.set(asset, { count: sum.count + 1, amount: sum.amount + amount });
-      }
+    for (const one of paid.values()) {
+      if (one === undefined) continue;
+      const sum = sums.get(one.asset) ?? { count: 0, amount: 0n };
+      sums.set(one.asset, { count: sum.count + 1, amount: sum.amount + one.amount });
     }
     return {
       chainId,
@@ -106,29 +122,23 @@ export class RedisSettlementQueries implements SettlementQueries {
     return this.#hot(chainId, ids);
   }
 
-  /** What settlements have paid, without those whose details are gone. */
+  /** By settlement id; `undefined` for those whose details are gone. */
   async #paidBy(
     chainId: number,
     ids: readonly string[],
-  ): Promise<readonly { readonly asset: Address; readonly amount: bigint }[]> {
+  ): Promise<readonly (readonly [id: string, paid: Paid | undefined])[]> {
     const redis = this.scripts.ledger.of(chainId);
-    const read = await redisCall(
-      'unclaimed',
-      Promise.all(
-        ids.map((id) =>
-          Promise.all([
-            redis.get(keys.detailsKey(chainId, id)),
-            redis.hget(keys.recordKey(chainId, id), 'settled'),
-          ]),
-        ),
-      ),
-    );
-    return read.flatMap(([kept, settled]) => {
-      if (kept === null) return [];
+    const read = ids.map(async (id) => {
+      const [kept, settled] = await Promise.all([
+        redis.get(keys.detailsKey(chainId, id)),
+        redis.hget(keys.recordKey(chainId, id), 'settled'),
+      ]);
+      if (kept === null) return [id, undefined] as const;
       const details = parseDetails(kept);
       const amount = BigInt(settled ?? details.get('amount') ?? 0);
-      return [{ asset: details.get('asset') as Address, amount }];
+      return [id, { asset: details.get('asset') as Address, amount }] as const;
     });
+    return redisCall('unclaimed', Promise.all(read));
   }
 
   /** A list is no answer about any one of them: without the archive it is shorter. */
