@@ -122,14 +122,12 @@ export class PaymentFactory {
     const validBefore = BigInt(Math.floor(Date.now() / 1000) + 3000);
     const digest = eip3009Digest(
       {
-        method: 'eip3009',
         from: payer.address,
         to: payTo,
         value: AMOUNT,
         validAfter: 0n,
         validBefore,
         nonce,
-        signature: '0x',
       },
       { name: USD_NAME, version: USD_VERSION, chainId, token: usd },
     );

@@ -1,4 +1,4 @@
-import type { TransferMethod } from '../protocol/evm/transfer-method.js';
+import type { ActionMethod } from '../protocol/evm/transfer-method.js';
 import { type Reason, REASONS } from '../protocol/reasons.js';
 import { isMethodName } from '../protocol/schemes/registry.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
@@ -70,7 +70,7 @@ export function viewOfRow(row: ArchivedRow, state: SettlementState): SettlementV
  */
 export function detailsOfRow(
   row: ArchivedRow,
-  method: TransferMethod | undefined,
+  method: ActionMethod | undefined,
 ): SettlementDetails | undefined {
   const [token, payer, payTo] = [hexOf(row.asset), hexOf(row.payer), hexOf(row.pay_to)];
   if (row.scheme === null || method === undefined || !token || !payer || !payTo) return undefined;
@@ -102,7 +102,7 @@ function stateOf(text: string): SettlementState {
   return state;
 }
 
-function methodOf(text: string | null): TransferMethod | undefined {
+function methodOf(text: string | null): ActionMethod | undefined {
   if (text === null) return undefined;
   if (!isMethodName(text)) throw new TypeError('a row holds an unknown method');
   return text;

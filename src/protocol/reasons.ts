@@ -1,3 +1,4 @@
+import { BATCH_SETTLEMENT_REASONS } from './reasons/batch-settlement-reasons.js';
 import { EIP3009_REASONS } from './reasons/eip3009-reasons.js';
 import { PERMIT2_REASONS } from './reasons/permit2-reasons.js';
 import type { ReasonFacts } from './reasons/reason-facts.js';
@@ -19,6 +20,7 @@ export const REASONS = {
   ...EIP3009_REASONS,
   ...PERMIT2_REASONS,
   ...UPTO_REASONS,
+  ...BATCH_SETTLEMENT_REASONS,
   ...SERVICE_REASONS,
 } as const satisfies Readonly<Record<string, ReasonFacts>>;
 

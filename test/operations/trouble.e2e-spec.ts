@@ -121,7 +121,15 @@ describe('in trouble', () => {
         { endpoint: 0, lagBlocks: 0, hasLogs: true, hasFinalizedTag: true, acceptsBatches: true },
         { endpoint: 1, code: 'lagging' },
       ],
-      contracts: { permit2: true, permit2Proxy: true, uptoProxy: true, multicall3: true },
+      contracts: {
+        permit2: true,
+        permit2Proxy: true,
+        uptoProxy: true,
+        multicall3: true,
+        channelEscrow: true,
+        erc3009Collector: true,
+        permit2Collector: true,
+      },
     });
     expect(JSON.stringify(report)).not.toMatch(/http|secret|127\.0\.0\.1/);
     const labels = { network, endpoint: '1' };

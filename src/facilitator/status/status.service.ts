@@ -9,7 +9,7 @@ import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { movedBy } from '../../platform/chain/use-search/moved.js';
 import { withTimeout } from '../../platform/concurrency/timing.js';
 import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
-import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import type { ActionMethod } from '../../protocol/evm/transfer-method.js';
 import { authorizationIdOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
@@ -31,7 +31,7 @@ interface ChainStatus {
   /** Whether its transaction shows that it moved what was signed, and what it moved. */
   readonly paid: boolean;
   readonly payment?: Readonly<Record<string, string>>;
-  readonly method?: TransferMethod;
+  readonly method?: ActionMethod;
   readonly transaction?: string;
   readonly block?: { readonly number: string };
 }

@@ -71,6 +71,9 @@ export function networkHealth(
       permit2Proxy: chain.hasContract('permit2Proxy') ?? 'unknown',
       uptoProxy: chain.hasContract('uptoProxy') ?? 'unknown',
       multicall3: chain.hasContract('multicall3') ?? 'unknown',
+      channelEscrow: chain.hasContract('channelEscrow') ?? 'unknown',
+      erc3009Collector: chain.hasContract('erc3009Collector') ?? 'unknown',
+      permit2Collector: chain.hasContract('permit2Collector') ?? 'unknown',
     },
   };
 }

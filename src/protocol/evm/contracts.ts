@@ -2,14 +2,22 @@ import type { Address } from 'viem';
 
 /** Addresses are in lower case, as all of them inside. */
 
-/** Contracts at the same address on every chain (Permit2; Multicall3). */
+/** Contracts at the same address on every chain: Permit2, Multicall3, those of the x402 batch settlement. */
 export const FIXED_CONTRACTS = {
   permit2: '0x000000000022d473030f116ddee9f6b43ac78ba3',
   multicall3: '0xca11bde05977b3631167028862be2a173976ca11',
+  channelEscrow: '0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003',
+  erc3009Collector: '0x4020806089470a89826cb9fb1f4059150b550004',
+  permit2Collector: '0x4020425faf3b746c082c2f942b4e5159887b0005',
 } as const satisfies Readonly<Record<string, Address>>;
 
 export const PERMIT2: Address = FIXED_CONTRACTS.permit2;
 export const MULTICALL3: Address = FIXED_CONTRACTS.multicall3;
+/** Holds the money of all channels. */
+export const CHANNEL_ESCROW: Address = FIXED_CONTRACTS.channelEscrow;
+/** Fetch what a payer puts into a channel, each by one method. */
+export const ERC3009_COLLECTOR: Address = FIXED_CONTRACTS.erc3009Collector;
+export const PERMIT2_COLLECTOR: Address = FIXED_CONTRACTS.permit2Collector;
 
 /** The x402 exact Permit2 proxy, unless a network's settings name another. */
 export const EXACT_PERMIT2_PROXY: Address = '0x402085c248eea27d92e8b30b2c58ed07f9e20001';

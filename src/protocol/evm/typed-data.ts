@@ -34,6 +34,11 @@ const TRANSFER_WITH_AUTHORIZATION_TYPE = bytes32Word(
     'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
   ),
 );
+const RECEIVE_WITH_AUTHORIZATION_TYPE = bytes32Word(
+  keccakOfText(
+    'ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
+  ),
+);
 const TOKEN_PERMISSIONS = 'TokenPermissions(address token,uint256 amount)';
 const WITNESS = 'Witness(address to,uint256 validAfter)';
 const TOKEN_PERMISSIONS_TYPE = bytes32Word(keccakOfText(TOKEN_PERMISSIONS));
@@ -42,6 +47,9 @@ const PERMIT_WITNESS_TRANSFER_FROM_TYPE = transferTypeWith(WITNESS);
 const UPTO_WITNESS = 'Witness(address to,address facilitator,uint256 validAfter)';
 const UPTO_WITNESS_TYPE = bytes32Word(keccakOfText(UPTO_WITNESS));
 const UPTO_TRANSFER_FROM_TYPE = transferTypeWith(UPTO_WITNESS);
+const DEPOSIT_WITNESS = 'DepositWitness(bytes32 channelId)';
+const DEPOSIT_WITNESS_TYPE = bytes32Word(keccakOfText(DEPOSIT_WITNESS));
+const DEPOSIT_TRANSFER_FROM_TYPE = transferTypeWith(DEPOSIT_WITNESS, 'DepositWitness');
 const PERMIT2_NAME = bytes32Word(keccakOfText('Permit2'));
 
 /** The EIP-712 domain a token's EIP-3009 and EIP-2612 signatures are made for. */
@@ -124,10 +132,24 @@ function typedDataDigest(separator: Word, structHash: Hex): Hex {
   return keccakOfHex(`1901${separator}${bytes32Word(structHash)}`);
 }
 
+type SignedTransfer = Pick<
+  Eip3009Authorization,
+  'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce'
+>;
+
 /** What the payer signed for an EIP-3009 `transferWithAuthorization` (EIP-3009, EIP-712). */
-export function eip3009Digest(authorization: Eip3009Authorization, domain: TokenDomain): Hex {
+export function eip3009Digest(authorization: SignedTransfer, domain: TokenDomain): Hex {
+  return transferDigest(TRANSFER_WITH_AUTHORIZATION_TYPE, authorization, domain);
+}
+
+/** The same for a `receiveWithAuthorization`, which only its receiver may present. */
+export function receiveDigest(authorization: SignedTransfer, domain: TokenDomain): Hex {
+  return transferDigest(RECEIVE_WITH_AUTHORIZATION_TYPE, authorization, domain);
+}
+
+function transferDigest(type: Word, authorization: SignedTransfer, domain: TokenDomain): Hex {
   const structHash = keccakOfHex(
-    TRANSFER_WITH_AUTHORIZATION_TYPE +
+    type +
       addressWord(authorization.from) +
       addressWord(authorization.to) +
       uintWord(authorization.value) +
@@ -157,8 +179,22 @@ export function uptoDigest(authorization: UptoAuthorization, chainId: number): H
   return witnessTransferDigest(authorization, chainId, UPTO_TRANSFER_FROM_TYPE, witness);
 }
 
+/** The same for money that goes into a channel, which is the witness. */
+export function depositPermitDigest(
+  permit: SignedPermit & { readonly channelId: Hex },
+  chainId: number,
+): Hex {
+  const witness = keccakOfHex(DEPOSIT_WITNESS_TYPE + bytes32Word(permit.channelId));
+  return witnessTransferDigest(permit, chainId, DEPOSIT_TRANSFER_FROM_TYPE, witness);
+}
+
+type SignedPermit = Pick<
+  Permit2Authorization,
+  'token' | 'amount' | 'spender' | 'nonce' | 'deadline'
+>;
+
 function witnessTransferDigest(
-  { token, amount, spender, nonce, deadline }: Permit2Authorization,
+  { token, amount, spender, nonce, deadline }: SignedPermit,
   chainId: number,
   type: Word,
   witness: Hex,
@@ -175,11 +211,15 @@ function witnessTransferDigest(
   return typedDataDigest(permit2DomainSeparator(chainId), structHash);
 }
 
-/** The hash of the Permit2 struct with a witness of this type. */
-function transferTypeWith(witness: string): Word {
+/**
+ * The hash of the Permit2 struct with a witness of this type. In EIP-712 the types that are named stand in the
+ * order of the alphabet.
+ */
+function transferTypeWith(witness: string, name = 'Witness'): Word {
+  const types = [TOKEN_PERMISSIONS, witness].sort().join('');
   return bytes32Word(
     keccakOfText(
-      `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)${TOKEN_PERMISSIONS}${witness}`,
+      `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,${name} witness)${types}`,
     ),
   );
 }

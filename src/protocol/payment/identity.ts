@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import type { Authorization } from '../evm/authorization.js';
-import type { TransferMethod } from '../evm/transfer-method.js';
+import type { ActionMethod } from '../evm/transfer-method.js';
 import { actionOf, methodNamed } from '../schemes/registry.js';
 import { hashOf } from './hash.js';
 import type { Payment } from './payment.js';
@@ -23,7 +23,7 @@ export interface PaymentIdentity {
 }
 
 export function authorizationIdOf(
-  method: TransferMethod,
+  method: ActionMethod,
   chainId: number,
   asset: Address,
   payer: Address,

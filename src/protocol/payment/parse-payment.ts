@@ -84,18 +84,19 @@ export function parsePayment(
   const chainId = chainIdOfName(networkAsSent);
   if (chainId === undefined || !isServed(chainId)) return refuse('invalid_network');
 
-  const requirements = readRequirements(paymentRequirements, version, chainId, {
+  const required = readRequirements(paymentRequirements, version, chainId, {
     networkAsSent,
     readAmount: (sent) => (scheme.readAmount ? scheme.readAmount(sent) : readInteger(sent)),
   });
-  if (requirements === undefined) return refuse('invalid_payment_requirements');
+  if (required === undefined) return refuse('invalid_payment_requirements');
 
   const accepted = version === 1 ? payload : readOptionalObject(payload['accepted']);
-  const claim = accepted && scheme.readClaim(payload, version);
+  const claim = accepted && scheme.readClaim(payload, version, paymentRequirements);
   if (accepted === undefined || claim === undefined) {
     return refuse(scheme.unreadable?.(payload) ?? 'invalid_payload');
   }
 
+  const amount = scheme.amountOf?.(claim) ?? required.amount;
   const label = version === 2 ? readPaymentIdentifier(payload) : undefined;
   const builderCodes = readBuilderCodes(payload, version);
   const acceptedNetwork = accepted['network'];
@@ -109,7 +110,7 @@ export function parsePayment(
     ok: true,
     payment: {
       purpose,
-      requirements,
+      requirements: { ...required, amount },
       accepted: { scheme: accepted['scheme'], network: acceptedNetwork },
       claim,
       dialect,

@@ -2,12 +2,12 @@ import type { Address, Hex } from 'viem';
 import type { Call } from '../evm/calls.js';
 import type { CallOutcome } from '../evm/chain-reader.js';
 import type { ReceiptLog } from '../evm/logs.js';
-import type { TransferMethod } from '../evm/transfer-method.js';
+import type { ActionMethod } from '../evm/transfer-method.js';
 import type { HashPart } from '../payment/hash.js';
 
 /** An authorization as the chain knows it, and the payment it should make where that is known. */
 export interface AuthorizationRef {
-  readonly method: TransferMethod;
+  readonly method: ActionMethod;
   readonly asset: Address;
   readonly payer: Address;
   readonly nonce: bigint;
@@ -18,7 +18,7 @@ export interface AuthorizationRef {
 
 /** An authorization that some transaction presents to the chain, read from its calldata. */
 export interface PresentedAuthorization {
-  readonly method: TransferMethod;
+  readonly method: ActionMethod;
   readonly token: Address;
   readonly from: Address;
   readonly to: Address;
@@ -35,7 +35,7 @@ type LogTopics = readonly (Hex | readonly Hex[] | null)[];
  * schemes may share one method.
  */
 export interface AuthorizationMethod {
-  readonly name: TransferMethod;
+  readonly name: ActionMethod;
   /** What the chain executes at most once, as the parts of its name. */
   keyOf(chainId: number, asset: Address, payer: Address, nonce: bigint): readonly HashPart[];
 

@@ -61,6 +61,7 @@ const BLOCKS_BEHIND_SECONDS = 120n;
 const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_exact_evm_transaction_simulation_failed',
   'permit2_simulation_failed',
+  'invalid_batch_settlement_evm_deposit_simulation_failed',
 ]);
 
 /** Runs the settlement on the newest block, from a lane's account; `undefined` means that it pays. */

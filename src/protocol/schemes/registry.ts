@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import type { ActionName, TransferMethod } from '../evm/transfer-method.js';
+import type { ActionName, ActionMethod } from '../evm/transfer-method.js';
 import type { JsonObject } from '../payment/wire-values.js';
 import type { AuthorizationMethod } from './authorization-method.js';
 import { EXACT } from './exact/exact.js';
@@ -12,8 +12,8 @@ import { UPTO } from './upto/upto.js';
 export const DEFAULT_SCHEME = EXACT.name;
 
 const schemes = new Map<string, Scheme>();
-const actions = new Map<string, ReadonlyMap<TransferMethod, Action>>();
-const methods = new Map<TransferMethod, AuthorizationMethod>();
+const actions = new Map<string, ReadonlyMap<ActionMethod, Action>>();
+const methods = new Map<ActionMethod, AuthorizationMethod>();
 const bySelector = new Map<string, Action>();
 const useEvents = new Set<Hex>();
 
@@ -74,11 +74,11 @@ export function allMethods(): readonly AuthorizationMethod[] {
   return [...methods.values()];
 }
 
-export function isMethodName(name: string | undefined): name is TransferMethod {
+export function isMethodName(name: string | undefined): name is ActionMethod {
   return name !== undefined && (methods as ReadonlyMap<string, unknown>).has(name);
 }
 
-export function methodNamed(name: TransferMethod): AuthorizationMethod {
+export function methodNamed(name: ActionMethod): AuthorizationMethod {
   const method = methods.get(name);
   if (method === undefined) throw new TypeError('no scheme here has such a transfer method');
   return method;

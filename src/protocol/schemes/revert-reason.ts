@@ -1,6 +1,6 @@
 import { decodeErrorResult, type Hex, parseAbi } from 'viem';
 import type { FailedEffect } from '../evm/chain-reader.js';
-import type { TransferMethod } from '../evm/transfer-method.js';
+import type { ActionMethod } from '../evm/transfer-method.js';
 import type { Reason } from '../reasons.js';
 
 /**
@@ -89,7 +89,7 @@ const BY_TEXT: readonly (readonly [RegExp, keyof typeof BY_NAME])[] = [
 ];
 
 /** The reason that revert data stands for, where it is one that is known. */
-export function reasonOfRevert(data: Hex | undefined, method: TransferMethod): Reason | undefined {
+export function reasonOfRevert(data: Hex | undefined, method: ActionMethod): Reason | undefined {
   if (data === undefined || data.length < 10) return undefined;
   const decoded = decode(data);
   const name =

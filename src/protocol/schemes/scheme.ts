@@ -29,12 +29,14 @@ export interface Scheme {
   readonly sponsoredExtensions?: readonly string[];
   /** What it can be asked to settle: at most one action for each method. */
   readonly actions: readonly Action[];
-  /** Reads what the buyer sent; `undefined` where a field is missing or of the wrong type. */
-  readClaim(payload: JsonObject, version: 1 | 2): Claim | undefined;
+  /** Reads what the buyer sent for the seller's offer; `undefined` where a field is missing or of the wrong type. */
+  readClaim(payload: JsonObject, version: 1 | 2, requirements: JsonObject): Claim | undefined;
   /** Why a payload is refused that it cannot read; `invalid_payload` where it does not say. */
   unreadable?(payload: JsonObject): Reason;
   /** Reads the amount that is required, where not every integer will do. */
   readAmount?(sent: unknown): bigint | undefined;
+  /** The amount to settle, atomic units, where it differs from the required one. */
+  amountOf?(claim: Claim): bigint;
   /** The payer exactly as sent, in whatever state the rest of the payload is. */
   payerAsSent(inner: JsonObject): unknown;
   /** Contracts without which a chain does not have it. */

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { ApprovalChain, ApprovalLimits, ConfirmPayer } from '../evm/approval-chain.js';
 import type { Authorization } from '../evm/authorization.js';
 import type { ChainReader, Sender } from '../evm/chain-reader.js';
+import type { JsonObject } from '../payment/wire-values.js';
 import type { Reason } from '../reasons.js';
 
 /**
@@ -42,6 +43,8 @@ export interface GoodVerdict {
   readonly authorization: Authorization;
   /** A payer with code (contract wallet, EIP-7702 account) is settled alone, never in a batch. */
   readonly payerHasCode: boolean;
+  /** What a verify answer says beside it, as the scheme defines it. */
+  readonly extra?: JsonObject;
 }
 
 export interface Refusal {

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
+import type { ActionMethod } from '../../protocol/evm/transfer-method.js';
 import type { Reason } from '../../protocol/reasons.js';
 
 /**
@@ -68,7 +68,7 @@ export interface SettlementView {
 /** All that is known of a settlement, as the status endpoint tells it; kept for the retention time. */
 export interface SettlementDetails {
   readonly scheme: string;
-  readonly method: TransferMethod;
+  readonly method: ActionMethod;
   readonly chainId: number;
   readonly token: Address;
   readonly payer: Address;

@@ -60,7 +60,7 @@ function readAll<Name extends string, Value extends Address | bigint>(
 }
 
 /** Complete means all eight fields are truthy: a numeric nonce 0 counts as absent, the string "0" does not. */
-function readSponsoredPermit(payload: JsonObject): SponsoredPermitClaim | undefined {
+export function readSponsoredPermit(payload: JsonObject): SponsoredPermitClaim | undefined {
   const info = infoOf(payload, 'eip2612GasSponsoring');
   if (info === undefined) return undefined;
   const { from, asset, spender, amount, nonce, deadline, signature, version } = info;

@@ -1,0 +1,72 @@
+import type { Address, Hex } from 'viem';
+import type { Claim, SponsoredPermitClaim } from '../../payment/payment.js';
+import type { ChannelConfig, Voucher } from './channel.js';
+
+export const BATCH_SETTLEMENT = 'batch-settlement';
+
+/** What the seller's offer says of the channel. */
+export interface ChannelOffer {
+  /** `undefined` where it names none, or the zero address. */
+  readonly receiverAuthorizer: Address | undefined;
+  /** Seconds; `undefined` where it names none, `NaN` where that is no number. */
+  readonly withdrawDelay: number | undefined;
+  /** `extra.assetTransferMethod` as sent. */
+  readonly transferMethod: unknown;
+}
+
+/** What every message about one channel carries. */
+interface ChannelClaim extends Claim {
+  readonly scheme: typeof BATCH_SETTLEMENT;
+  /** The payer of the channel. */
+  readonly from: Address;
+  readonly config: ChannelConfig;
+  readonly voucher: Voucher;
+  readonly offer: ChannelOffer;
+}
+
+/** Money for a channel by an EIP-3009 `receiveWithAuthorization`. */
+export interface Eip3009DepositClaim extends ChannelClaim {
+  readonly method: 'eip3009';
+  /** Atomic units, above zero. */
+  readonly amount: bigint;
+  /** `undefined` where the payload has none. */
+  readonly authorization:
+    | {
+        /** Unix seconds. */
+        readonly validAfter: bigint;
+        /** Unix seconds. */
+        readonly validBefore: bigint;
+        /** 32 bytes. */
+        readonly salt: Hex;
+      }
+    | undefined;
+}
+
+/** The same by a Permit2 permit with the channel as its witness. */
+export interface Permit2DepositClaim extends ChannelClaim {
+  readonly method: 'permit2';
+  /** Atomic units, above zero. */
+  readonly amount: bigint;
+  /** `undefined` where the payload has none. */
+  readonly authorization:
+    | {
+        readonly from: Address;
+        readonly token: Address;
+        readonly amount: bigint;
+        readonly spender: Address;
+        readonly nonce: bigint;
+        /** Unix seconds. */
+        readonly deadline: bigint;
+        /** 32 bytes. */
+        readonly channelId: Hex;
+      }
+    | undefined;
+  readonly sponsoredPermit: SponsoredPermitClaim | undefined;
+}
+
+/** What is paid without a transaction: a signed promise, or the wish to have the rest back. */
+export interface VoucherClaim extends ChannelClaim {
+  readonly method: 'channel-voucher' | 'channel-refund';
+}
+
+export type DepositClaim = Eip3009DepositClaim | Permit2DepositClaim;

@@ -1,0 +1,119 @@
+import type { Address, Hex } from 'viem';
+import {
+  addressWord,
+  bytes32Word,
+  bytesWords,
+  keccakOfHex,
+  keccakOfText,
+  uintWord,
+} from '../../evm/abi-words.js';
+import { readAggregated } from '../../evm/call-results.js';
+import { aggregateCall, balanceOfCall, type Call, selectorOf } from '../../evm/calls.js';
+import type { ChainReader } from '../../evm/chain-reader.js';
+import { CHANNEL_ESCROW } from '../../evm/contracts.js';
+import { type ChannelConfig, type ChannelState, configWords } from './channel.js';
+
+/** Calls of the escrow contract of `batch-settlement`, at the same address on every chain. */
+
+const CHANNELS = selectorOf('channels(bytes32)');
+const PENDING_WITHDRAWALS = selectorOf('pendingWithdrawals(bytes32)');
+const REFUND_NONCE = selectorOf('refundNonce(bytes32)');
+export const DEPOSIT = selectorOf(
+  'deposit((address,address,address,address,address,uint40,bytes32),uint128,address,bytes)',
+);
+
+/** `channelId`, `sender` (both indexed), `amount`, `newBalance` */
+export const DEPOSITED_TOPIC = keccakOfText('Deposited(bytes32,address,uint128,uint128)');
+
+/** Gas of the reads of one channel; a token's answer to `balanceOf` is the dearest of them. */
+const STATE_GAS = 250_000n;
+
+/** What a channel holds, and its payer beside it, at one block. */
+export interface ChannelReading {
+  readonly state: ChannelState;
+  /** Atomic units; `undefined` where the token does not say. */
+  readonly payerBalance: bigint | undefined;
+}
+
+/**
+ * Reads a channel in one call.
+ *
+ * @returns `undefined` where the escrow does not answer as it should.
+ * @throws ChainUnavailableError
+ */
+export async function readChannel(
+  chain: ChainReader,
+  channelId: Hex,
+  { payer, token }: Pick<ChannelConfig, 'payer' | 'token'>,
+): Promise<ChannelReading | undefined> {
+  const ofChannel = [CHANNELS, PENDING_WITHDRAWALS, REFUND_NONCE].map((selector): Call => {
+    return { to: CHANNEL_ESCROW, data: `0x${selector}${bytes32Word(channelId)}` };
+  });
+  const call = aggregateCall([...ofChannel, balanceOfCall(token, payer)]);
+  const outcome = await chain.call(call, STATE_GAS);
+  const results = outcome.status === 'returned' ? readAggregated(outcome.data) : undefined;
+  const [channel, withdrawal, nonce] = (results ?? []).slice(0, 3).map(wordsOf);
+  const [payerBalance] = wordsOf(results?.[3]);
+  const [balance, totalClaimed] = channel ?? [];
+  const [, requestedAt] = withdrawal ?? [];
+  const [refundNonce] = nonce ?? [];
+  if (balance === undefined || totalClaimed === undefined) return undefined;
+  if (requestedAt === undefined || refundNonce === undefined) return undefined;
+  const withdrawRequestedAt = Number(requestedAt);
+  return { state: { balance, totalClaimed, withdrawRequestedAt, refundNonce }, payerBalance };
+}
+
+/** The numbers that a call returned; none where it failed. */
+function wordsOf(
+  result: { readonly success: boolean; readonly returnData: Hex } | undefined,
+): readonly bigint[] {
+  if (result?.success !== true) return [];
+  const words = result.returnData.slice(2).match(/.{64}/g) ?? [];
+  return words.map((word) => BigInt(`0x${word}`));
+}
+
+/** The nonce of an EIP-3009 authorization that the deposit collector presents. */
+export function depositNonceOf(channelId: Hex, salt: Hex): Hex {
+  return keccakOfHex(bytes32Word(channelId) + bytes32Word(salt));
+}
+
+interface Erc3009Deposit {
+  readonly validAfter: bigint;
+  readonly validBefore: bigint;
+  readonly salt: Hex;
+  readonly signature: Hex;
+}
+
+/** `abi.encode(uint256 validAfter, uint256 validBefore, uint256 salt, bytes signature)` */
+export function erc3009CollectorData(deposit: Erc3009Deposit): Hex {
+  const { validAfter, validBefore, salt, signature } = deposit;
+  const head = uintWord(validAfter) + uintWord(validBefore) + bytes32Word(salt) + uintWord(4 * 32);
+  return `0x${head}${bytesWords(signature)}`;
+}
+
+/**
+ * `abi.encode(uint256 nonce, uint256 deadline, bytes signature, bytes permit)`
+ *
+ * @param permit - an encoded EIP-2612 permit; empty without one.
+ */
+export function permit2CollectorData(
+  { nonce, deadline, signature }: { nonce: bigint; deadline: bigint; signature: Hex },
+  permit: Hex = '0x',
+): Hex {
+  const signed = bytesWords(signature);
+  const head =
+    uintWord(nonce) + uintWord(deadline) + uintWord(4 * 32) + uintWord(4 * 32 + signed.length / 2);
+  return `0x${head}${signed}${bytesWords(permit)}`;
+}
+
+/** The call that puts money into a channel. Anybody may send it. */
+export function depositCall(
+  config: ChannelConfig,
+  amount: bigint,
+  collector: Address,
+  collectorData: Hex,
+): Call {
+  const head = uintWord(amount) + addressWord(collector) + uintWord(10 * 32);
+  const data = `${DEPOSIT}${configWords(config)}${head}${bytesWords(collectorData)}`;
+  return { to: CHANNEL_ESCROW, data: `0x${data}` };
+}
