@@ -129,6 +129,33 @@ describe('another scheme', () => {
     expect(await service.verify(exact, '')).toMatchObject({ reason: 'duplicate_settlement' });
   });
 
+  it('says of a good payment what its scheme has to say', async () => {
+    const extra = { serial: '7' };
+    const verdict: Judgement = {
+      isValid: true,
+      authorization: aNoteAuthorization,
+      payerHasCode: false,
+      means: { balance: undefined, allowance: undefined },
+      extra,
+    };
+    const verifier = {
+      refusalByLists: () => undefined,
+      judge: () => Promise.resolve(verdict),
+    } as unknown as PaymentVerifier;
+    const service = new VerifyService(
+      verifier,
+      { look: () => Promise.resolve(BLANK_RECORD) },
+      new ArchivedPayments(NO_ARCHIVE, verifier),
+      {
+        until: () => 0,
+        isUsed: () => Promise.resolve(false),
+        userOf: () => Promise.resolve(undefined),
+      },
+      { served: () => undefined },
+    );
+    expect(await service.verify(aNotePayment(), '')).toEqual({ isValid: true, extra });
+  });
+
   it('is listed with what sellers have to know of it', async () => {
     const { kinds, extensions } = await supported([aLane(COLLECTOR)]);
     expect(kinds).toEqual([

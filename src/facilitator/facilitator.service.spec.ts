@@ -107,6 +107,12 @@ describe('the facilitator', () => {
         payer: PAYER,
       });
       expect(observed).toEqual([['verified', undefined]]);
+      outcome = { isValid: true, extra: { serial: '7' } };
+      expect(await service.verify(bodyOf(), [1, 2], NO_KEY)).toEqual({
+        isValid: true,
+        payer: PAYER,
+        extra: { serial: '7' },
+      });
     });
 
     it.each<[string, Sent, readonly (1 | 2)[], string]>([

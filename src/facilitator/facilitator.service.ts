@@ -16,6 +16,7 @@ import {
   type ResponseEcho,
 } from '../protocol/payment/parse-payment.js';
 import type { Payment, Purpose } from '../protocol/payment/payment.js';
+import type { JsonObject } from '../protocol/payment/wire-values.js';
 import type { Reason } from '../protocol/reasons.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
@@ -45,6 +46,8 @@ interface VerifyBody {
   readonly invalidReason?: Reason;
   readonly invalidMessage?: string;
   readonly payer?: string;
+  /** What the scheme says of a good payment, beside that it is good. */
+  readonly extra?: JsonObject;
   readonly extensions?: Refused['extensions'];
 }
 
@@ -94,25 +97,28 @@ export class FacilitatorService {
     const { request, subject } = this.#read(body, versions, 'verify');
     const { parsed } = request;
     const found = await this.#reasonAgainst(parsed, idempotencyKey);
-    const { reason } = found;
+    const { reason, extra } = found;
     this.observer.verified(subject, reason, performance.now() - begun);
     const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent, request);
-    if (reason === undefined) return { isValid: true, ...payer };
+    if (reason === undefined) {
+      return { isValid: true, ...payer, ...(extra !== undefined && { extra }) };
+    }
     const { message, extensions } = this.#refusal(reason, request, found);
     return { isValid: false, invalidReason: reason, invalidMessage: message, ...payer, extensions };
   }
 
-  /** Why a payment would not be settled; `undefined` where it would. */
+  /** Why a payment would not be settled; without a reason where it would. */
   async #reasonAgainst(
     parsed: ParsedPayment,
     idempotencyKey: ScopedKey,
-  ): Promise<{ readonly reason?: Reason } & Found> {
+  ): Promise<{ readonly reason?: Reason; readonly extra?: JsonObject } & Found> {
     if (!parsed.ok) return { reason: parsed.reason };
     const { payment } = parsed;
     try {
       const keyTag = tagOfKey(idempotencyKey, payment);
       const outcome = await this.verifier.verify(payment, keyTag);
-      return outcome.isValid ? {} : outcome;
+      if (!outcome.isValid) return outcome;
+      return outcome.extra === undefined ? {} : { extra: outcome.extra };
     } catch (error) {
       this.logger.error({ err: error }, 'verify failed');
       return { reason: 'unexpected_verify_error' };

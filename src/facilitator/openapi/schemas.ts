@@ -68,6 +68,7 @@ const ANSWERS = {
       invalidReason: schemaRef('Reason'),
       invalidMessage: text,
       payer: payerOrEmpty,
+      extra: { type: 'object', description: 'What the scheme says of a good payment.' },
       extensions: explained,
     },
     ['isValid'],

@@ -3,6 +3,7 @@ import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { Refusal } from '../../protocol/schemes/verdict.js';
@@ -23,7 +24,11 @@ import {
 import { PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
-  | { readonly isValid: true }
+  | {
+      readonly isValid: true;
+      /** As the scheme defines it. */
+      readonly extra?: JsonObject;
+    }
   | {
       readonly isValid: false;
       readonly reason: Reason;
@@ -75,7 +80,10 @@ export class VerifyService {
       const known = identity && look && (await this.#judgeKnown(payment, identity, look, keyTag));
       if (known !== undefined) return known;
       const verdict = await judging;
-      if (verdict.isValid) return VALID;
+      if (verdict.isValid) {
+        const { extra } = verdict;
+        return extra === undefined ? VALID : { isValid: true, extra };
+      }
       const isUnknown = look !== undefined && look.known === undefined;
       return await this.#refused(payment, isUnknown ? identity : undefined, keyTag, verdict);
     } catch (error) {
