@@ -150,4 +150,20 @@ export const BATCH_SETTLEMENT_REASONS = {
     retry: 'same',
     meaning: 'The deposit was mined and reverted, or left no event of the channel.',
   },
+  invalid_batch_settlement_evm_authorizer_not_configured: {
+    fault: 'seller',
+    retry: 'never',
+    meaning: 'The claim has no signature of the receiver authorizer, and this service signs none.',
+  },
+  invalid_batch_settlement_evm_authorizer_address_mismatch: {
+    fault: 'seller',
+    retry: 'never',
+    meaning:
+      'The rows of the claim have different receiver authorizers, or another one has signed.',
+  },
+  invalid_batch_settlement_evm_claim_simulation_failed: {
+    fault: 'seller',
+    retry: 'never',
+    meaning: 'A row of the claim would fail on the chain, and all others with it.',
+  },
 } as const satisfies ReasonTable;

@@ -65,6 +65,10 @@ const VOUCHER_TYPE = bytes32Word(
   keccakOfText('Voucher(bytes32 channelId,uint128 maxClaimableAmount)'),
 );
 
+const CLAIM_ENTRY = 'ClaimEntry(bytes32 channelId,uint128 maxClaimableAmount,uint128 totalClaimed)';
+const CLAIM_ENTRY_TYPE = bytes32Word(keccakOfText(CLAIM_ENTRY));
+const CLAIM_BATCH_TYPE = bytes32Word(keccakOfText(`ClaimBatch(ClaimEntry[] claims)${CLAIM_ENTRY}`));
+
 const separators = new Map<number, Word>();
 
 function escrowSeparator(chainId: number): Word {
@@ -103,6 +107,28 @@ export function voucherDigest(
 ): Hex {
   const struct = VOUCHER_TYPE + bytes32Word(channelId) + uintWord(maxClaimable);
   return escrowDigest(chainId, keccakOfHex(struct));
+}
+
+/** One row of a claim: the total that the receiver takes of a channel, at most what its voucher allows. */
+export interface ClaimRow {
+  readonly config: ChannelConfig;
+  /** Atomic units. */
+  readonly maxClaimable: bigint;
+  /** Of the voucher. */
+  readonly signature: Hex;
+  /** Atomic units. */
+  readonly totalClaimed: bigint;
+}
+
+/** What the authorizer of a receiver signs for a claim. The signatures of the vouchers are not part of it. */
+export function claimBatchDigest(rows: readonly ClaimRow[], chainId: number): Hex {
+  const entries = rows.map(({ config, maxClaimable, totalClaimed }) => {
+    const id = bytes32Word(channelIdOf(config, chainId));
+    const entry = CLAIM_ENTRY_TYPE + id + uintWord(maxClaimable) + uintWord(totalClaimed);
+    return bytes32Word(keccakOfHex(entry));
+  });
+  const list = bytes32Word(keccakOfHex(entries.join('')));
+  return escrowDigest(chainId, keccakOfHex(CLAIM_BATCH_TYPE + list));
 }
 
 /** Whether a key of its own signs the vouchers: else the payer does, as a key or as a contract. */

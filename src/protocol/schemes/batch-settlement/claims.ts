@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { Claim, SponsoredPermitClaim } from '../../payment/payment.js';
-import type { ChannelConfig, Voucher } from './channel.js';
+import type { ChannelConfig, ClaimRow, Voucher } from './channel.js';
 
 export const BATCH_SETTLEMENT = 'batch-settlement';
 
@@ -67,6 +67,15 @@ export interface Permit2DepositClaim extends ChannelClaim {
 /** What is paid without a transaction: a signed promise, or the wish to have the rest back. */
 export interface VoucherClaim extends ChannelClaim {
   readonly method: 'channel-voucher' | 'channel-refund';
+}
+
+/** A receiver's request for what its vouchers are worth. It has no payer: `from` is the receiver. */
+export interface BatchClaim extends Claim {
+  readonly scheme: typeof BATCH_SETTLEMENT;
+  readonly method: 'channel-claim';
+  readonly from: Address;
+  /** At least one, of one receiver and one token. */
+  readonly rows: readonly ClaimRow[];
 }
 
 export type DepositClaim = Eip3009DepositClaim | Permit2DepositClaim;

@@ -9,7 +9,7 @@ import {
 } from '../../evm/abi-words.js';
 import { readAggregated } from '../../evm/call-results.js';
 import { aggregateCall, balanceOfCall, type Call, selectorOf } from '../../evm/calls.js';
-import type { ChainReader } from '../../evm/chain-reader.js';
+import type { CallOutcome, ChainReader } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
 import { type ChannelConfig, type ChannelState, configWords } from './channel.js';
 
@@ -70,6 +70,33 @@ function wordsOf(
   if (result?.success !== true) return [];
   const words = result.returnData.slice(2).match(/.{64}/g) ?? [];
   return words.map((word) => BigInt(`0x${word}`));
+}
+
+/** Gas of reading one channel of many. */
+const ROW_STATE_GAS = 12_000n;
+
+/** Asks for what was claimed of channels so far, in one call; see {@link readClaimed}. */
+export function claimedCall(channelIds: readonly Hex[]): Call {
+  return aggregateCall(
+    channelIds.map((id) => ({ to: CHANNEL_ESCROW, data: `0x${CHANNELS}${bytes32Word(id)}` })),
+  );
+}
+
+export function claimedGas(count: number): bigint {
+  return 30_000n + ROW_STATE_GAS * BigInt(count);
+}
+
+/** Balance and total claimed of each channel; `undefined` where the escrow does not answer as it should. */
+export function readClaimed(
+  outcome: CallOutcome,
+  count: number,
+): readonly Pick<ChannelState, 'balance' | 'totalClaimed'>[] | undefined {
+  const results = outcome.status === 'returned' ? readAggregated(outcome.data) : undefined;
+  const states = (results ?? []).flatMap((result) => {
+    const [balance, totalClaimed] = wordsOf(result);
+    return balance === undefined || totalClaimed === undefined ? [] : [{ balance, totalClaimed }];
+  });
+  return states.length === count ? states : undefined;
 }
 
 /** The nonce of an EIP-3009 authorization that the deposit collector presents. */

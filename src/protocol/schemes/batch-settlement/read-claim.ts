@@ -10,9 +10,10 @@ import {
 } from '../../payment/wire-values.js';
 import type { Reason } from '../../reasons.js';
 import { readSponsoredPermit } from '../permit2/read-claim.js';
-import type { ChannelConfig, Voucher } from './channel.js';
+import type { ChannelConfig, ClaimRow, Voucher } from './channel.js';
 import {
   BATCH_SETTLEMENT,
+  type BatchClaim,
   type ChannelOffer,
   type DepositClaim,
   type Eip3009DepositClaim,
@@ -63,6 +64,37 @@ export function readChannelClaim(
     default:
       return undefined;
   }
+}
+
+/** Rows of one claim: the manager of the reference sends as many. */
+const ROWS_MAX = 100;
+
+/** Reads what a receiver sends to collect; `undefined` where a field is missing or of the wrong type. */
+export function readBatchClaim(payload: JsonObject): BatchClaim | undefined {
+  const inner = readOptionalObject(payload['payload']);
+  const sent: unknown = inner?.['claims'];
+  if (inner?.['type'] !== 'claim' || !Array.isArray(sent) || sent.length > ROWS_MAX) {
+    return undefined;
+  }
+  const rows = sent.flatMap((row) => readRow(row) ?? []);
+  const [first] = rows;
+  if (first === undefined || rows.length < sent.length) return undefined;
+  const signature = readBytes(inner['claimAuthorizerSignature'], SIGNATURE_MAX_BYTES);
+  const from = first.config.receiver;
+  const name = { scheme: BATCH_SETTLEMENT, method: 'channel-claim' } as const;
+  return { ...name, from, nonce: undefined, signature, rows };
+}
+
+function readRow(value: unknown): ClaimRow | undefined {
+  const sent = readOptionalObject(value);
+  const voucher = readOptionalObject(sent?.['voucher']);
+  const config = readConfig(voucher?.['channel']);
+  const maxClaimable = readUint(voucher?.['maxClaimableAmount'], UINT128_MAX);
+  const totalClaimed = readUint(sent?.['totalClaimed'], UINT128_MAX);
+  const signature = readBytes(sent?.['signature'], SIGNATURE_MAX_BYTES);
+  if (config === undefined || maxClaimable === undefined) return undefined;
+  if (totalClaimed === undefined || signature === undefined) return undefined;
+  return { config, maxClaimable, signature, totalClaimed };
 }
 
 /** No authorization of a transfer comes with it. */

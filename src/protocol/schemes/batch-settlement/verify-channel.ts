@@ -49,7 +49,7 @@ export function wrongChannel(
  * @throws ChainUnavailableError
  */
 export async function isVoucherSigned(
-  { config, voucher }: DepositClaim | VoucherClaim,
+  { config, voucher }: Pick<DepositClaim, 'config' | 'voucher'>,
   context: VerifyContext,
 ): Promise<boolean> {
   const { chain } = context;

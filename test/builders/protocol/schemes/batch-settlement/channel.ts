@@ -362,3 +362,53 @@ export function aContext(chain: ChainReader): VerifyContext {
     },
   };
 }
+
+/** A row of a claim, as it is sent. */
+export async function aRow(
+  totalClaimed: bigint,
+  more: {
+    readonly config?: Partial<Config>;
+    readonly max?: bigint;
+    readonly voucher?: typeof buyer | Hex;
+  } = {},
+): Promise<JsonObject> {
+  const { max = totalClaimed, voucher = voucherKey } = more;
+  const channel = { ...CONFIG, ...more.config };
+  const signature =
+    typeof voucher === 'string'
+      ? voucher
+      : await voucher.signTypedData(voucherData(channelIdOf(channel), max));
+  return {
+    voucher: { channel, maxClaimableAmount: String(max) },
+    signature,
+    totalClaimed: String(totalClaimed),
+  };
+}
+
+/** What the receiver's authorizer signs for rows. */
+export function claimBatchData(rows: readonly JsonObject[]) {
+  const claims = rows.map((row) => {
+    const { channel, maxClaimableAmount } = row['voucher'] as {
+      channel: Config;
+      maxClaimableAmount: string;
+    };
+    return {
+      channelId: channelIdOf(channel),
+      maxClaimableAmount: BigInt(maxClaimableAmount),
+      totalClaimed: BigInt(String(row['totalClaimed'])),
+    };
+  });
+  return {
+    domain: DOMAIN,
+    primaryType: 'ClaimBatch',
+    types: {
+      ClaimBatch: [field('ClaimEntry[]', 'claims')],
+      ClaimEntry: [
+        field('bytes32', 'channelId'),
+        field('uint128', 'maxClaimableAmount'),
+        field('uint128', 'totalClaimed'),
+      ],
+    },
+    message: { claims },
+  } as const;
+}

@@ -1,0 +1,243 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type Address,
+  decodeFunctionData,
+  encodeFunctionResult,
+  type Hex,
+  multicall3Abi,
+  parseAbi,
+} from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import {
+  aChannelChain,
+  aContext,
+  aRow,
+  CHAIN_ID,
+  channelIdOf,
+  claimBatchData,
+  CONFIG,
+  type Config,
+  ESCROW,
+  SELLER,
+  stranger,
+  TOKEN,
+} from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
+import { uintWord } from '../../evm/abi-words.js';
+import type { CallOutcome } from '../../evm/chain-reader.js';
+import type { Payment } from '../../payment/payment.js';
+import type { JsonObject } from '../../payment/wire-values.js';
+import { CLAIM_EVIDENCE, claimCallOf, claimGasCap } from './claim-batch.js';
+import { readBatchClaim } from './read-claim.js';
+import { type ClaimVerdict, verifyClaims } from './verify-claims.js';
+
+/** The seller's own key. */
+const authorizer = privateKeyToAccount(`0x${'b1'.repeat(32)}`);
+const own: Partial<Config> = { receiverAuthorizer: authorizer.address };
+const salted = (byte: string): Partial<Config> => ({ ...own, salt: `0x${byte.repeat(32)}` });
+const row = (total: bigint, more: Parameters<typeof aRow>[1] = {}): Promise<JsonObject> =>
+  aRow(total, { ...more, config: { ...own, ...more.config } });
+
+/** Balance and total claimed of each row's channel. */
+type States = readonly (readonly [balance: bigint, totalClaimed: bigint])[];
+
+const outcomeOf = (states: States): CallOutcome => ({
+  status: 'returned',
+  data: encodeFunctionResult({
+    abi: multicall3Abi,
+    functionName: 'aggregate3',
+    result: states.map(([balance, totalClaimed]) => ({
+      success: true,
+      returnData: `0x${uintWord(balance)}${uintWord(totalClaimed)}` as Hex,
+    })),
+  }),
+});
+
+/** The envelope of the stock manager has no resource, an amount of 0 and an empty extra. */
+function paymentOf(more: Partial<Payment['requirements']> = {}): Omit<Payment, 'claim'> {
+  return {
+    purpose: 'settle',
+    requirements: {
+      network: 'eip155:56',
+      chainId: CHAIN_ID,
+      asset: TOKEN,
+      payTo: SELLER,
+      amount: 0n,
+      tokenName: undefined,
+      tokenVersion: undefined,
+      networkAsSent: 'eip155:56',
+      ...more,
+    },
+    accepted: { scheme: 'batch-settlement', network: 'eip155:56' },
+    dialect: { x402Version: 2, isAcceptedNetworkKnown: true },
+    networkAsSent: 'eip155:56',
+    payerAsSent: undefined,
+  };
+}
+
+async function judge(
+  rows: readonly JsonObject[],
+  states: States = rows.map(() => [1000n, 100n] as const),
+  more: {
+    readonly signer?: typeof authorizer;
+    readonly signature?: unknown;
+    readonly requirements?: Partial<Payment['requirements']>;
+    readonly isAuthorizerContract?: boolean;
+  } = {},
+): Promise<ClaimVerdict> {
+  const { signer = authorizer } = more;
+  const signature =
+    'signature' in more ? more.signature : await signer.signTypedData(claimBatchData(rows));
+  const inner = { type: 'claim', claims: rows, claimAuthorizerSignature: signature };
+  const claim = readBatchClaim({ payload: inner });
+  if (claim === undefined) throw new Error('not read');
+  const { chain: bare } = aChannelChain();
+  const chain = {
+    ...bare,
+    call: ({ data }: { data: Hex }): Promise<CallOutcome> =>
+      Promise.resolve(
+        data.startsWith('0x1626ba7e')
+          ? { status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` }
+          : outcomeOf(states),
+      ),
+    hasCode: (address: Address) =>
+      Promise.resolve(
+        more.isAuthorizerContract === true && address === authorizer.address.toLowerCase(),
+      ),
+  };
+  return verifyClaims({ ...paymentOf(more.requirements), claim }, claim, aContext(chain));
+}
+
+function told(verdict: ClaimVerdict): string {
+  if (verdict.kind !== 'refused') return verdict.kind;
+  const { reason, cause = '' } = verdict.refusal;
+  return `${reason.replace('invalid_batch_settlement_evm_', 'BS:')} ${cause}`.trim();
+}
+
+describe('a claim', () => {
+  it('is good for what its rows bring beyond what was claimed', async () => {
+    const rows = [await row(300n), await row(250n, { config: salted('01'), max: 400n })];
+    expect(await judge(rows)).toMatchObject({ kind: 'good', fresh: 350n });
+    // One of them was claimed before: the whole is sent, for the signature covers the list.
+    const partly = await judge(rows, [
+      [1000n, 300n],
+      [1000n, 100n],
+    ]);
+    expect(partly).toMatchObject({ kind: 'good', fresh: 150n, batch: { rows: { length: 2 } } });
+  });
+
+  it('counts a channel with two rows once', async () => {
+    const rows = [await row(300n), await row(200n), await row(350n)];
+    expect(await judge(rows)).toMatchObject({ kind: 'good', fresh: 250n });
+  });
+
+  it('is done where nothing of it is new: old claims are public', async () => {
+    expect(told(await judge([await row(100n)]))).toBe('done');
+    // The contract skips such a row before it looks at its voucher.
+    expect(told(await judge([await row(99n, { voucher: stranger })]))).toBe('done');
+  });
+
+  it.each<[string, Parameters<typeof aRow>[1] & { total?: bigint }, string]>([
+    ['above its voucher', { max: 299n }, 'claims more than its voucher allows.'],
+    ['above its channel', { total: 1001n }, 'claims more than its channel holds.'],
+    [
+      'with a voucher of a stranger',
+      { voucher: stranger },
+      'has a voucher that its payer has not signed.',
+    ],
+  ])('is refused for a row %s, which is named', async (_, { total = 300n, ...more }, fault) => {
+    const rows = [await row(300n), await row(total, { ...more, config: salted('01') })];
+    expect(told(await judge(rows))).toBe(`BS:claim_simulation_failed claims[1] ${fault}`);
+  });
+
+  it('has its signatures put in order: they are not what the authorizer signs', async () => {
+    const good = await row(300n);
+    const signature = good['signature'] as Hex;
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const s = order - BigInt(`0x${signature.slice(66, 130)}`);
+    const high = signature.endsWith('1b') ? '01' : '00';
+    const spelled = `${signature.slice(0, 66)}${uintWord(s)}${high}`;
+    const verdict = await judge([{ ...good, signature: spelled }]);
+    expect(verdict).toMatchObject({ kind: 'good', batch: { rows: [{ signature }] } });
+  });
+
+  it.each<[string, Parameters<typeof judge>[2], string]>([
+    ['without a signature', { signature: undefined }, 'BS:authorizer_not_configured'],
+    ['signed by a stranger', { signer: stranger }, 'BS:authorizer_address_mismatch'],
+    ['for another payee', { requirements: { payTo: TOKEN } }, 'BS:receiver_mismatch'],
+    ['for another token', { requirements: { asset: SELLER } }, 'BS:token_mismatch'],
+    ['signed by a contract', { signature: '0x12', isAuthorizerContract: true }, 'good'],
+  ])('%s', async (_, more, expected) => {
+    expect(told(await judge([await row(300n)], undefined, more))).toBe(expected);
+  });
+
+  it('has one authorizer for all of its rows', async () => {
+    const other = await row(300n, { config: { receiverAuthorizer: stranger.address } });
+    const verdict = await judge([await row(300n), other]);
+    expect(told(verdict)).toBe('BS:authorizer_address_mismatch');
+  });
+
+  it('is not judged where the escrow does not answer for every row', async () => {
+    expect(told(await judge([await row(300n)], []))).toBe('BS:rpc_read_failed');
+  });
+
+  it.each([
+    ['no rows', { claims: [] }],
+    ['no list', { claims: {} }],
+    ['a row of null', { claims: [null] }],
+    ['more rows than a manager sends', { claims: Array.from({ length: 101 }, () => ({})) }],
+    ['another type', { type: 'settle' }],
+  ])('is not read with %s', async (_, more) => {
+    const inner = { type: 'claim', claims: [await row(300n)], ...more };
+    expect(readBatchClaim({ payload: inner })).toBeUndefined();
+    const huge = { ...(await row(300n)), totalClaimed: String(2n ** 128n) };
+    expect(readBatchClaim({ payload: { type: 'claim', claims: [huge] } })).toBeUndefined();
+  });
+
+  it('is a call of the escrow, with gas by its rows, and is shown by the totals of its channels', async () => {
+    const rows = [await row(300n), await row(250n, { config: salted('01') })];
+    const verdict = await judge(rows);
+    if (verdict.kind !== 'good') throw new Error(verdict.kind);
+    const { batch } = verdict;
+    const abi = parseAbi([
+      'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
+      'struct Voucher { Config channel; uint128 maxClaimableAmount; }',
+      'struct Claim { Voucher voucher; bytes signature; uint128 totalClaimed; }',
+      'function claimWithSignature(Claim[] claims, bytes signature)',
+    ]);
+    const { to, data } = claimCallOf(batch);
+    expect([to, data.slice(0, 10)]).toEqual([ESCROW.toLowerCase(), '0xe43ce1f2']);
+    const [claims, signature] = decodeFunctionData({ abi, data }).args;
+    expect(signature).toBe(batch.signature);
+    expect(
+      claims.map(({ voucher, totalClaimed }) => [channelIdOf(voucher.channel), totalClaimed]),
+    ).toEqual([
+      [channelIdOf({ ...CONFIG, ...own }), 300n],
+      [channelIdOf({ ...CONFIG, ...salted('01') }), 250n],
+    ]);
+    expect(claimGasCap(batch) - claimGasCap({ rows: batch.rows.slice(1) })).toBe(60_000n);
+    expect(CLAIM_EVIDENCE.callOf(batch).data).toContain(
+      channelIdOf({ ...CONFIG, ...own }).slice(2),
+    );
+    const isDone = (states: States) => CLAIM_EVIDENCE.isDone(outcomeOf(states), batch);
+    expect(
+      isDone([
+        [1000n, 300n],
+        [1000n, 250n],
+      ]),
+    ).toBe(true);
+    expect(
+      isDone([
+        [1000n, 900n],
+        [1000n, 251n],
+      ]),
+    ).toBe(true);
+    expect(
+      isDone([
+        [1000n, 300n],
+        [1000n, 249n],
+      ]),
+    ).toBe(false);
+    expect(isDone([[1000n, 300n]])).toBeUndefined();
+    expect(CLAIM_EVIDENCE.isDone({ status: 'reverted', data: '0x' }, batch)).toBeUndefined();
+  });
+});
