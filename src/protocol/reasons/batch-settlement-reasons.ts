@@ -166,4 +166,9 @@ export const BATCH_SETTLEMENT_REASONS = {
     retry: 'never',
     meaning: 'A row of the claim would fail on the chain, and all others with it.',
   },
+  invalid_batch_settlement_evm_nothing_to_settle: {
+    fault: 'seller',
+    retry: 'later',
+    meaning: 'The receiver has claimed nothing of this token that was not paid out.',
+  },
 } as const satisfies ReasonTable;

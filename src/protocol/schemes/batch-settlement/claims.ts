@@ -78,4 +78,13 @@ export interface BatchClaim extends Claim {
   readonly rows: readonly ClaimRow[];
 }
 
+/** A receiver's request for what it has claimed of one token. */
+export interface PayoutClaim extends Claim {
+  readonly scheme: typeof BATCH_SETTLEMENT;
+  readonly method: 'channel-settle';
+  /** The receiver. */
+  readonly from: Address;
+  readonly token: Address;
+}
+
 export type DepositClaim = Eip3009DepositClaim | Permit2DepositClaim;

@@ -17,6 +17,7 @@ import {
   type ChannelOffer,
   type DepositClaim,
   type Eip3009DepositClaim,
+  type PayoutClaim,
   type Permit2DepositClaim,
   type VoucherClaim,
 } from './claims.js';
@@ -83,6 +84,18 @@ export function readBatchClaim(payload: JsonObject): BatchClaim | undefined {
   const from = first.config.receiver;
   const name = { scheme: BATCH_SETTLEMENT, method: 'channel-claim' } as const;
   return { ...name, from, nonce: undefined, signature, rows };
+}
+
+/** Reads a receiver's request to be paid; `undefined` where a field is missing or of the wrong type. */
+export function readPayout(payload: JsonObject): PayoutClaim | undefined {
+  const inner = readOptionalObject(payload['payload']);
+  const receiver = readAddress(inner?.['receiver']);
+  const token = readAddress(inner?.['token']);
+  if (inner?.['type'] !== 'settle' || receiver === undefined || token === undefined) {
+    return undefined;
+  }
+  const name = { scheme: BATCH_SETTLEMENT, method: 'channel-settle' } as const;
+  return { ...name, ...UNSENT, from: receiver, token };
 }
 
 function readRow(value: unknown): ClaimRow | undefined {

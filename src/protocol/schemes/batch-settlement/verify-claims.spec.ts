@@ -11,8 +11,8 @@ import { privateKeyToAccount } from 'viem/accounts';
 import {
   aChannelChain,
   aContext,
+  aManagerPayment,
   aRow,
-  CHAIN_ID,
   channelIdOf,
   claimBatchData,
   CONFIG,
@@ -52,28 +52,6 @@ const outcomeOf = (states: States): CallOutcome => ({
   }),
 });
 
-/** The envelope of the stock manager has no resource, an amount of 0 and an empty extra. */
-function paymentOf(more: Partial<Payment['requirements']> = {}): Omit<Payment, 'claim'> {
-  return {
-    purpose: 'settle',
-    requirements: {
-      network: 'eip155:56',
-      chainId: CHAIN_ID,
-      asset: TOKEN,
-      payTo: SELLER,
-      amount: 0n,
-      tokenName: undefined,
-      tokenVersion: undefined,
-      networkAsSent: 'eip155:56',
-      ...more,
-    },
-    accepted: { scheme: 'batch-settlement', network: 'eip155:56' },
-    dialect: { x402Version: 2, isAcceptedNetworkKnown: true },
-    networkAsSent: 'eip155:56',
-    payerAsSent: undefined,
-  };
-}
-
 async function judge(
   rows: readonly JsonObject[],
   states: States = rows.map(() => [1000n, 100n] as const),
@@ -104,7 +82,7 @@ async function judge(
         more.isAuthorizerContract === true && address === authorizer.address.toLowerCase(),
       ),
   };
-  return verifyClaims({ ...paymentOf(more.requirements), claim }, claim, aContext(chain));
+  return verifyClaims({ ...aManagerPayment(more.requirements), claim }, claim, aContext(chain));
 }
 
 function told(verdict: ClaimVerdict): string {

@@ -412,3 +412,27 @@ export function claimBatchData(rows: readonly JsonObject[]) {
     message: { claims },
   } as const;
 }
+
+/** What the manager of the reference sends around an action: no resource, an amount of 0, an empty `extra`. */
+export function aManagerPayment(
+  more: Partial<Payment['requirements']> = {},
+): Omit<Payment, 'claim'> {
+  return {
+    purpose: 'settle',
+    requirements: {
+      network: 'eip155:56',
+      chainId: CHAIN_ID,
+      asset: TOKEN,
+      payTo: SELLER,
+      amount: 0n,
+      tokenName: undefined,
+      tokenVersion: undefined,
+      networkAsSent: 'eip155:56',
+      ...more,
+    },
+    accepted: { scheme: 'batch-settlement', network: 'eip155:56' },
+    dialect: { x402Version: 2, isAcceptedNetworkKnown: true },
+    networkAsSent: 'eip155:56',
+    payerAsSent: undefined,
+  };
+}

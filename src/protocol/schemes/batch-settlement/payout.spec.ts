@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Address, encodeFunctionData, parseAbi } from 'viem';
+import {
+  aChannelChain,
+  aContext,
+  aManagerPayment,
+  ESCROW,
+  SELLER,
+  TOKEN,
+} from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
+import { uintWord } from '../../evm/abi-words.js';
+import type { CallOutcome } from '../../evm/chain-reader.js';
+import type { Requirements } from '../../payment/payment.js';
+import { PAYOUT_EVIDENCE, payoutCallOf, verifyPayout } from './payout.js';
+import { readPayout } from './read-claim.js';
+
+const outcomeOf = (claimed: bigint, settled: bigint): CallOutcome => ({
+  status: 'returned',
+  data: `0x${uintWord(claimed)}${uintWord(settled)}`,
+});
+
+async function judge(
+  totals: CallOutcome,
+  requirements: Partial<Requirements> = {},
+  missing?: Address,
+) {
+  const claim = readPayout({ payload: { type: 'settle', receiver: SELLER, token: TOKEN } });
+  if (claim === undefined) throw new Error('not read');
+  const { chain: bare } = aChannelChain(missing === undefined ? {} : { missing });
+  const chain = { ...bare, call: () => Promise.resolve(totals) };
+  return verifyPayout({ ...aManagerPayment(requirements), claim }, claim, aContext(chain));
+}
+
+const told = async (...asked: Parameters<typeof judge>): Promise<string> => {
+  const verdict = await judge(...asked);
+  return verdict.kind === 'good'
+    ? String(verdict.due)
+    : verdict.refusal.reason.replace('invalid_batch_settlement_evm_', 'BS:');
+};
+
+describe('a payout', () => {
+  it('is of all that was claimed and not paid out', async () => {
+    expect(await judge(outcomeOf(700n, 200n))).toMatchObject({
+      kind: 'good',
+      due: 500n,
+      payout: { from: SELLER, token: TOKEN, upTo: 700n },
+    });
+  });
+
+  it.each<[string, Parameters<typeof judge>, string]>([
+    ['with nothing due', [outcomeOf(200n, 200n)], 'BS:nothing_to_settle'],
+    ['of a receiver that never claimed', [outcomeOf(0n, 0n)], 'BS:nothing_to_settle'],
+    ['for another payee', [outcomeOf(7n, 0n), { payTo: TOKEN }], 'BS:receiver_mismatch'],
+    ['of another asset', [outcomeOf(7n, 0n), { asset: SELLER }], 'BS:token_mismatch'],
+    ['that cannot be read', [{ status: 'returned', data: '0x' }], 'BS:rpc_read_failed'],
+    ['that reverts', [{ status: 'reverted', data: '0x' }], 'BS:rpc_read_failed'],
+    ['without an escrow', [outcomeOf(7n, 0n), {}, ESCROW], 'unsupported_scheme'],
+    ['without a token', [outcomeOf(7n, 0n), {}, TOKEN], 'unsupported_scheme'],
+  ])('%s is refused', async (_, asked, reason) => {
+    expect(await told(...asked)).toBe(reason);
+  });
+
+  it('is a call of the escrow, and is done once its total was paid out', async () => {
+    const verdict = await judge(outcomeOf(700n, 200n));
+    if (verdict.kind !== 'good') throw new Error('refused');
+    const { payout } = verdict;
+    const abi = parseAbi(['function settle(address receiver, address token)']);
+    expect(payoutCallOf(payout)).toEqual({
+      to: ESCROW.toLowerCase(),
+      data: encodeFunctionData({ abi, args: [SELLER, TOKEN] }),
+    });
+    expect(PAYOUT_EVIDENCE.callOf(payout).data.slice(0, 10)).toBe('0x21ff6389');
+    expect(PAYOUT_EVIDENCE.isDone(outcomeOf(700n, 700n), payout)).toBe(true);
+    // More was claimed and paid meanwhile.
+    expect(PAYOUT_EVIDENCE.isDone(outcomeOf(950n, 900n), payout)).toBe(true);
+    expect(PAYOUT_EVIDENCE.isDone(outcomeOf(950n, 699n), payout)).toBe(false);
+    expect(PAYOUT_EVIDENCE.isDone({ status: 'returned', data: '0x' }, payout)).toBeUndefined();
+  });
+
+  it.each([{}, { receiver: '0x12' }, { token: null }, { type: 'claim' }])(
+    'is not read with %j',
+    (more) => {
+      const sent = { type: 'settle', receiver: SELLER, token: undefined, ...more };
+      expect(readPayout({ payload: sent })).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,93 @@
+import type { Address } from 'viem';
+import { addressWord } from '../../evm/abi-words.js';
+import type { Authorization } from '../../evm/authorization.js';
+import { type Call, selectorOf } from '../../evm/calls.js';
+import type { CallOutcome } from '../../evm/chain-reader.js';
+import { CHANNEL_ESCROW } from '../../evm/contracts.js';
+import type { Payment } from '../../payment/payment.js';
+import type { StateEvidence } from '../scheme.js';
+import { type Refusal, refuse, refuseByState, type VerifyContext } from '../verdict.js';
+import type { BATCH_SETTLEMENT, PayoutClaim } from './claims.js';
+import { missingContract, UNREAD } from './verify-channel.js';
+
+const SETTLE = selectorOf('settle(address,address)');
+const RECEIVERS = selectorOf('receivers(address,address)');
+
+/**
+ * What a receiver is paid of one token: all that was claimed up to a total. `from` is the receiver. Nobody signs
+ * it, and anybody may send it.
+ */
+export interface Payout extends Authorization {
+  readonly scheme: typeof BATCH_SETTLEMENT;
+  readonly method: 'channel-settle';
+  readonly token: Address;
+  /** Atomic units since the beginning: it is done once so much was paid out. */
+  readonly upTo: bigint;
+}
+
+export type PayoutVerdict =
+  /** It pays `due` atomic units as things stand. */
+  | { readonly kind: 'good'; readonly payout: Payout; readonly due: bigint }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/**
+ * Judges a request for a payout.
+ *
+ * @throws ChainUnavailableError
+ */
+export async function verifyPayout(
+  { requirements, accepted }: Payment,
+  { scheme, method, from, token }: PayoutClaim,
+  { chain }: VerifyContext,
+): Promise<PayoutVerdict> {
+  const refused = (refusal: Refusal): PayoutVerdict => ({ kind: 'refused', refusal });
+  if (accepted.scheme !== scheme) return refused(refuse('invalid_batch_settlement_evm_scheme'));
+  if (accepted.network !== requirements.networkAsSent) {
+    return refused(refuse('invalid_batch_settlement_evm_network_mismatch'));
+  }
+  if (from !== requirements.payTo) {
+    return refused(refuse('invalid_batch_settlement_evm_receiver_mismatch'));
+  }
+  if (token !== requirements.asset) {
+    return refused(refuse('invalid_batch_settlement_evm_token_mismatch'));
+  }
+  const missing = await missingContract(chain, [token, CHANNEL_ESCROW]);
+  if (missing !== undefined) return refused(missing);
+  const totals = totalsIn(await chain.call(receiversCall(from, token)));
+  if (totals === undefined) return refused(UNREAD);
+  const { claimed, settled } = totals;
+  if (claimed <= settled) {
+    return refused(refuseByState('invalid_batch_settlement_evm_nothing_to_settle'));
+  }
+  const payout: Payout = { scheme, method, from, signature: '0x', token, upTo: claimed };
+  return { kind: 'good', payout, due: claimed - settled };
+}
+
+export function payoutCallOf({ from, token }: Pick<Payout, 'from' | 'token'>): Call {
+  return { to: CHANNEL_ESCROW, data: `0x${SETTLE}${addressWord(from)}${addressWord(token)}` };
+}
+
+/** A payout with nothing due succeeds without an event: the settled total shows that it is done. */
+export const PAYOUT_EVIDENCE: StateEvidence<Payout> = {
+  by: 'state',
+  callOf: ({ from, token }) => receiversCall(from, token),
+  isDone: (outcome, { upTo }) => {
+    const totals = totalsIn(outcome);
+    return totals && totals.settled >= upTo;
+  },
+};
+
+function receiversCall(receiver: Address, token: Address): Call {
+  return {
+    to: CHANNEL_ESCROW,
+    data: `0x${RECEIVERS}${addressWord(receiver)}${addressWord(token)}`,
+  };
+}
+
+function totalsIn(
+  outcome: CallOutcome,
+): { readonly claimed: bigint; readonly settled: bigint } | undefined {
+  const words = outcome.status === 'returned' ? outcome.data.slice(2) : '';
+  if (words.length !== 128) return undefined;
+  return { claimed: BigInt(`0x${words.slice(0, 64)}`), settled: BigInt(`0x${words.slice(64)}`) };
+}
