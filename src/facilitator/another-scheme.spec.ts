@@ -131,6 +131,7 @@ describe('another scheme', () => {
 
   it('says of a good payment what its scheme has to say', async () => {
     const extra = { serial: '7' };
+    const unknown = { known: undefined, isWaitedFor: false };
     const verdict: Judgement = {
       isValid: true,
       authorization: aNoteAuthorization,
@@ -144,7 +145,7 @@ describe('another scheme', () => {
     } as unknown as PaymentVerifier;
     const service = new VerifyService(
       verifier,
-      { look: () => Promise.resolve(BLANK_RECORD) },
+      { look: () => Promise.resolve({ ...BLANK_RECORD, ...unknown }) },
       new ArchivedPayments(NO_ARCHIVE, verifier),
       {
         until: () => 0,

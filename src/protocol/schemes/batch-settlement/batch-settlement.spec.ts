@@ -18,6 +18,7 @@ import {
   channelIdOf as channelIdByViem,
   COLLECTORS,
   CONFIG,
+  type Config,
   ESCROW,
   NOW,
   SELLER,
@@ -201,7 +202,7 @@ describe('a voucher', () => {
   });
 
   it('is signed by the payer where no key is named, as a key or as a contract', async () => {
-    const config = { payerAuthorizer: `0x${'0'.repeat(40)}` };
+    const config: Partial<Config> = { payerAuthorizer: `0x${'0'.repeat(40)}` };
     expect(await reasonOf('voucher', { config, voucher: buyer })).toBe('valid');
     expect(await reasonOf('voucher', { config })).toBe('BS:voucher_signature');
     const anything = { config, voucher: '0x1234' as const };
@@ -503,7 +504,11 @@ describe('a deposit that is settled', () => {
     });
   });
 
-  const deposited = (amount: bigint, logIndex: number, more: Partial<ReceiptLog> = {}) => ({
+  const deposited = (
+    amount: bigint,
+    logIndex: number,
+    more: Partial<ReceiptLog> = {},
+  ): ReceiptLog => ({
     address: ESCROW.toLowerCase() as Address,
     topics: [DEPOSITED_TOPIC, ID, `0x${addressWord(AUTHORIZER)}`],
     data: `0x${uintWord(amount)}${uintWord(amount + 500n)}` as Hex,
@@ -527,7 +532,7 @@ describe('a deposit that is settled', () => {
     expect(credited({ ...own, address: SELLER }, deposited(1000n, 4))).toEqual([]);
     expect(credited(own, deposited(999n, 4))).toEqual([]);
     expect(credited(own, deposited(1000n, 4, { address: TOKEN }))).toEqual([]);
-    const another = [DEPOSITED_TOPIC, `0x${'1'.repeat(64)}`] as const;
+    const another: readonly Hex[] = [DEPOSITED_TOPIC, `0x${'1'.repeat(64)}`];
     expect(credited(own, deposited(1000n, 4, { topics: another }))).toEqual([]);
   });
 
