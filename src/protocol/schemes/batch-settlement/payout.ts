@@ -14,8 +14,8 @@ const SETTLE = selectorOf('settle(address,address)');
 const RECEIVERS = selectorOf('receivers(address,address)');
 
 /**
- * What a receiver is paid of one token: all that was claimed up to a total. `from` is the receiver. Nobody signs
- * it, and anybody may send it.
+ * What a receiver is paid of one token: all that was claimed up to a total. `from` is the receiver. It needs no
+ * signature, and anybody may send it.
  */
 export interface Payout extends Authorization {
   readonly scheme: typeof BATCH_SETTLEMENT;
