@@ -31,7 +31,7 @@ async function indexBefore(
   const said: string[] = [];
   const seal = new PriceSeal('a secret');
   const redis = {
-    hmget: () => Promise.resolve([`7.0.${seal.id}-generation`, '5', 'store']),
+    hmget: () => Promise.resolve([`8.0.${seal.id}-generation`, '5', 'store']),
     evalsha: answer,
   } as unknown as Redis;
   const storage = {
