@@ -75,7 +75,7 @@ export class Exports {
     const own = this.#running.get(owner) ?? 0;
     const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0);
     if (own >= OF_ONE_KEY || all >= AT_ONCE) {
-      throw new CodedError(429, 'export_busy', 'As many exports run as may; ask again later.');
+      throw new CodedError(429, 'export_busy', 'Too many exports are running. Try again later.');
     }
     this.#running.set(owner, own + 1);
   }

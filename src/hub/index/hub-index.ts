@@ -102,7 +102,7 @@ export class HubIndex implements StorageObserver {
   }
 
   async stored(entries: readonly JournalEntry[]): Promise<void> {
-    if (!(await this.#mendedInTime())) throw new IndexUnavailableError('it is being mended');
+    if (!(await this.#mendedInTime())) throw new IndexUnavailableError('it is being repaired');
     const known = this.#known;
     try {
       if (known !== undefined && (await this.#apply(known, entries))) return;
@@ -113,7 +113,7 @@ export class HubIndex implements StorageObserver {
       this.log.failed(error);
     }
     this.#mend();
-    throw new IndexUnavailableError('it is being mended');
+    throw new IndexUnavailableError('it is being repaired');
   }
 
   /**
@@ -178,7 +178,7 @@ export class HubIndex implements StorageObserver {
    */
   assertSound(): void {
     if (!this.isOpen) throw new StorageUnavailableError('start');
-    if (this.#mending !== undefined) throw new IndexUnavailableError('it is being mended');
+    if (this.#mending !== undefined) throw new IndexUnavailableError('it is being repaired');
   }
 
   /**

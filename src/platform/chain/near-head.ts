@@ -89,7 +89,7 @@ export async function verifyNearHead<T>(
   const counted = views().filter(countsForQuorum).length;
   const needed = join === undefined ? 1 : Math.min(2, counted);
   if (first !== undefined && unresponsive.size >= needed) throw first;
-  throw new ChainUnavailableError(chainId, 'what a payment is judged by');
+  throw new ChainUnavailableError(chainId, 'verification near the chain head');
 }
 
 /**

@@ -288,5 +288,5 @@ function failure(error: unknown): FetchError {
 }
 
 function refused(why: string): FetchError {
-  return new FetchError('fetch_refused', `This URL is not fetched from here: ${why}.`);
+  return new FetchError('fetch_refused', `This service does not fetch this URL: ${why}.`);
 }

@@ -30,7 +30,8 @@ export class ClusterMap {
    */
   async ownerOf(slot: number): Promise<RedisHost> {
     const owner = newestOwner(await this.#owners.get(), slot);
-    if (owner === undefined) throw new Error(`no node of the Cluster says who has slot ${slot}`);
+    if (owner === undefined)
+      throw new Error(`no node of the Cluster names the owner of slot ${slot}`);
     return owner;
   }
 }

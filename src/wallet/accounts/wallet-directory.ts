@@ -111,7 +111,7 @@ export class WalletDirectory {
         return rules.policy;
       }
     }
-    throw new WalletError('unavailable', 'The rules are being changed. Ask again.');
+    throw new WalletError('unavailable', 'The rules are being changed. Try again.');
   }
 
   /** @returns whether they are: others may have taken their place. */
@@ -140,7 +140,7 @@ export class WalletDirectory {
     if (restored !== undefined) return restored;
     throw new WalletError(
       'wallet_locked',
-      'This wallet is locked: what it has spent is not known here. The operator has to restore the journal.',
+      'This wallet is locked, because its spending is not known. The operator has to restore the journal.',
     );
   }
 

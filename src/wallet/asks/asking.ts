@@ -78,7 +78,7 @@ export class Asking {
         case 'exists':
       }
     }
-    throw new WalletError('unavailable', 'The rules are being changed. Ask again.');
+    throw new WalletError('unavailable', 'The rules are being changed. Try again.');
   }
 
   /** The newest ask of an intent; `undefined` where none is remembered. */

@@ -115,7 +115,7 @@ function assertNoted(result: AnswerResult): void {
     case 'denied':
       throw new WalletError('conflict', 'This was denied already.');
     case 'locked':
-      throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+      throw new WalletError('unavailable', 'The wallet is being restored. Try again.');
   }
 }
 
@@ -124,7 +124,7 @@ function alreadyUsed(): WalletError {
 }
 
 function isOver(): WalletError {
-  return new WalletError('conflict', 'It is too late: the agent has to ask again.');
+  return new WalletError('conflict', 'The request has expired: the agent has to ask again.');
 }
 
 function rulesChanged(): WalletError {

@@ -171,7 +171,7 @@ function statusOf({ state, owner, epoch = 0 }: StoredCode): CodeStatus {
 }
 
 function notFound(): WalletError {
-  return new WalletError('not_found', 'There is no such code, or it is over.');
+  return new WalletError('not_found', 'This code does not exist, or it has expired.');
 }
 
 function answered(): WalletError {

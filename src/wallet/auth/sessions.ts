@@ -242,9 +242,12 @@ export class Sessions {
  */
 export function assertSince({ askedAt, epoch }: Omit<Proof, 'by'>, notBefore: number): void {
   if (askedAt !== undefined && askedAt < notBefore - 1) {
-    throw new WalletError('unauthorized', 'Everybody was signed out since. Sign in again.');
+    throw new WalletError(
+      'unauthorized',
+      'All tokens of this wallet were revoked since. Sign in again.',
+    );
   }
   if (epoch !== undefined && epoch !== notBefore) {
-    throw new WalletError('not_found', 'There is no such code, or it is over.');
+    throw new WalletError('not_found', 'This code does not exist, or it has expired.');
   }
 }

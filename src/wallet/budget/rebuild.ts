@@ -82,7 +82,7 @@ export class WalletRestorer {
       const state = await this.journal.state();
       if (await this.#restore(generation, state)) return state;
     }
-    throw new Error('Redis lost its content again and again while wallets were restored');
+    throw new Error('Redis lost its content repeatedly while wallets were restored');
   }
 
   async #generation(): Promise<string> {

@@ -153,7 +153,7 @@ export class SpendingStore {
       const reply = texts(await runScript(this.redis, script, args));
       if (reply[0] !== 'busy') return reply;
     }
-    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+    throw new WalletError('unavailable', 'The wallet is being restored. Try again.');
   }
 }
 

@@ -64,7 +64,7 @@ export class CatalogueClient {
     }
     const page = status === 200 ? pageOf(text, Number(query.limit)) : undefined;
     if (page !== undefined) return page;
-    throw new WalletError('fetch_failed', 'What answers there answers as no catalogue does.');
+    throw new WalletError('fetch_failed', 'The URL does not answer like a catalogue.');
   }
 
   /** Nothing of the error's text is passed on: it may tell about the operator's network. */

@@ -37,7 +37,7 @@ export function fundRequest(
   const networks = chainIds.map(caip2Of);
   const { token, amount } = asked;
   if (token === undefined && amount !== undefined) {
-    throw invalid('"amount" needs "token": an amount of what?');
+    throw invalid('"amount" needs "token".');
   }
   const asset = token === undefined ? undefined : assetOf(token, asked.network, assets, chainIds);
   if (asset === undefined) return { address, networks, qrText: address, qr: pictureOf(address) };

@@ -162,7 +162,7 @@ export class HubClient {
       throw new WalletError(
         'fetch_failed',
         error instanceof AnswerTooLargeError
-          ? 'What answers there answers as no file hub does.'
+          ? 'The URL does not answer like a file hub.'
           : 'The file hub could not be reached, or took too long.',
       );
     }
@@ -193,7 +193,7 @@ function fileOf({ headers }: Response, size: number): HubFile {
 }
 
 function noHub(): WalletError {
-  return new WalletError('fetch_failed', 'What answers there answers as no file hub does.');
+  return new WalletError('fetch_failed', 'The URL does not answer like a file hub.');
 }
 
 /** By its status alone, in the words of this service. */

@@ -120,7 +120,7 @@ export class ConsentController {
 
   #visitOf(uid: string, request: Request): ConsentVisit {
     const { res: response } = request;
-    if (response === undefined) throw new TypeError('Express links each request to its response');
+    if (response === undefined) throw new TypeError('request.res is missing');
     bindTo(request, new URL(this.settings.publicUrl));
     return { server: this.server, uid, request, response };
   }

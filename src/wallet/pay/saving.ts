@@ -39,10 +39,10 @@ export class Saving {
     if (save === undefined) return;
     if (this.hub === undefined) throw noHub();
     if (method !== 'GET') {
-      throw new WalletError('invalid_request', 'Only what is asked for with GET can be saved.');
+      throw new WalletError('invalid_request', 'Only a GET request can be saved.');
     }
     if (Object.keys(headers).some((name) => /^(range|if-.*)$/i.test(name))) {
-      throw new WalletError('invalid_request', 'What is saved is all of it: ask for no part.');
+      throw new WalletError('invalid_request', 'The whole file is saved: remove the Range header.');
     }
   }
 

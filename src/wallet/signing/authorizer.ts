@@ -131,7 +131,7 @@ export class Authorizer {
         case 'policy_changed':
       }
     }
-    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+    throw new WalletError('unavailable', 'The wallet is being restored. Try again.');
   }
 
   /**

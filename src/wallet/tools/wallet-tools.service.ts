@@ -303,6 +303,6 @@ class LocalWalletTools implements WalletTools {
     const since = this.service.now() - policy.windowHours * 3600;
     const sums = await this.service.store.spent(this.session.wallet.address, since, questions);
     if (sums !== undefined) return sums;
-    throw new WalletError('unavailable', 'The wallet is being restored. Ask again.');
+    throw new WalletError('unavailable', 'The wallet is being restored. Try again.');
   }
 }

@@ -238,7 +238,7 @@ export class Keystore {
       return await this.#derivations.run(work, line);
     } catch (error) {
       if (!(error instanceof TooBusyError)) throw error;
-      throw new WalletError('unavailable', 'Too many wallets are being opened. Ask again.', {
+      throw new WalletError('unavailable', 'Too many wallets are being opened. Try again.', {
         retryAfterSeconds: BUSY_SECONDS,
       });
     }

@@ -52,7 +52,7 @@ export function errorOf({ outcome, retryAfterMs: waitMs }: PrivyFailure): Wallet
     case 'unreachable':
       return new WalletError(
         'provider_unavailable',
-        'The custody provider cannot be used now. Ask again.',
+        'The custody provider is unavailable. Try again.',
         facts,
       );
     case 'server_error':
