@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | doctor | grade | agent | mcp | test | chaos | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | grade | agent | mcp | test | chaos | official | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -388,6 +388,10 @@ const TASKS = {
       if (own === undefined) return tsx('test/chaos/main.ts', ...args);
       return tsx(`test/chaos/${own}/main.ts`, ...args.filter((one) => one !== `--${own}`));
     },
+  },
+  official: {
+    needs: [installAnvil, findRedis, findPostgres, build],
+    run: () => tsx('test/official/main.ts', ...args),
   },
   deploy: {
     needs: [findKubectl],

@@ -41,6 +41,12 @@ npm run test:all         both
   --fault REGEXP  one fault a run, of the kinds that match
   --history --sentinel --cluster --queue-redis --treasury --slow-blocks --wallet --sales
                   other deployments and their faults: see CONTRIBUTING.md`,
+  official: `npm run test:official -- --harness DIR [options of the harness]
+  Runs the official end-to-end harness of x402 against this build: see docs/conformance.md.
+  --harness DIR   its folder e2e, built as its own README says
+  --min --seed=N --versions=LIST --schemes=LIST --servers=LIST --clients=LIST --transport=LIST --endpoints=LIST
+  --extensions=LIST --parallel --concurrency=N
+                  passed on to it`,
   deploy: `npm run check:deploy
   Builds the image, runs it and docker-compose.yml, and checks the files for Kubernetes.`,
   rust: `npm run test:rust
