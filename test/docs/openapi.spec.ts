@@ -34,6 +34,9 @@ import { ApiVersionController } from '../../src/hub/api/api-version.controller.j
 import { HUB_OPENAPI } from '../../src/hub/hub.openapi.js';
 import { HUB_OPERATORS_OPENAPI } from '../../src/hub/operators/operators.openapi.js';
 import { TakedownsController } from '../../src/hub/operators/takedowns.controller.js';
+import { V1BucketsController } from '../../src/hub/v1/v1-buckets.controller.js';
+import { V1ObjectsController } from '../../src/hub/v1/v1-objects.controller.js';
+import { V1TotalsController } from '../../src/hub/v1/v1-totals.controller.js';
 import { AdminController } from '../../src/operations/admin/admin.controller.js';
 import { ADMIN_OPENAPI } from '../../src/operations/admin/admin.openapi.js';
 import { AdminCatalogueController } from '../../src/operations/admin/admin-catalogue.controller.js';
@@ -90,6 +93,9 @@ const ROUTES = [
     ApiSharedController,
     ApiUploadController,
     ApiVersionController,
+    V1BucketsController,
+    V1ObjectsController,
+    V1TotalsController,
   ),
   await describedControllers(AdminController, AdminCatalogueController, AdminHistoryController),
   await describedControllers(SellersV2Controller, ReceiptKeysController),
