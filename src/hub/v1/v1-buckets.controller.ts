@@ -33,7 +33,6 @@ export class V1BucketsController {
 
   @Get('buckets')
   @Describes('hubBuckets', 'Buckets of an owner, newest first.', {
-    query: V1BucketsDto,
     hasNoOwner: true,
     answer: jsonAnswer('A page of them.', 'HubBuckets'),
   })
@@ -55,7 +54,6 @@ export class V1BucketsController {
   @Get('buckets/:bucket')
   @ApiParam(BUCKET_IN_PATH)
   @Describes('hubBucket', 'A bucket of an owner.', {
-    query: V1OwnerDto,
     hasNoOwner: true,
     answer: jsonAnswer('The bucket.', 'HubBucket'),
     more: NO_BUCKET,
@@ -75,7 +73,6 @@ export class V1BucketsController {
   @ApiParam(BUCKET_IN_PATH)
   @ApiBody({ required: false, schema: KIND_BODY })
   @Describes('hubCreateBucket', 'Creates a bucket that stays when it is empty.', {
-    query: V1OwnerDto,
     hasNoOwner: true,
     answer: jsonAnswer('It was there.', 'HubBucketCreated'),
     more: {
@@ -101,7 +98,6 @@ export class V1BucketsController {
   @Delete('buckets/:bucket')
   @ApiParam(BUCKET_IN_PATH)
   @Describes('hubRemoveBucket', 'Removes a bucket with its files, in private hubs.', {
-    query: V1OwnerDto,
     hasNoOwner: true,
     answer: jsonAnswer('It is removed.', 'HubBucketRemoved'),
     more: {

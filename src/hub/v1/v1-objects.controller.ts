@@ -60,7 +60,6 @@ export class V1ObjectsController {
   /** Files of all buckets of an owner. A public hub lists the newest files of all owners where no owner is named. */
   @Get('objects')
   @Describes('hubObjects', 'Files of an owner, newest first.', {
-    query: V1ListDto,
     hasNoOwner: true,
     answer: PAGE,
   })
@@ -79,7 +78,6 @@ export class V1ObjectsController {
   @Get('buckets/:bucket/objects')
   @ApiParam(BUCKET_IN_PATH)
   @Describes('hubBucketObjects', 'Files of a bucket, newest first.', {
-    query: V1ListDto,
     hasNoOwner: true,
     answer: PAGE,
   })
@@ -97,7 +95,6 @@ export class V1ObjectsController {
   @ApiParam(BUCKET_IN_PATH)
   @ApiParam(KEY_IN_PATH)
   @Describes('hubObject', 'A file, without its bytes.', {
-    query: V1OwnerDto,
     hasNoOwner: true,
     answer: RECEIPT,
     more: NOT_FOUND,
@@ -118,7 +115,6 @@ export class V1ObjectsController {
   @ApiParam(BUCKET_IN_PATH)
   @ApiParam(KEY_IN_PATH)
   @Describes('hubObjectContent', 'The bytes of a file. Knows ranges and ETags.', {
-    query: V1OwnerDto,
     hasNoOwner: true,
     answer: OBJECT_BYTES,
     more: { ...IN_PARTS, 402: PRICED, ...UNSERVED },
@@ -148,7 +144,6 @@ export class V1ObjectsController {
   @ApiConsumes('application/octet-stream')
   @ApiBody({ description: 'The bytes of the file.', schema: BYTES })
   @Describes('hubPutObject', 'Stores the body as a file of a bucket.', {
-    query: V1OwnerDto,
     hasNoOwner: true,
     status: 202,
     answer: RECEIPT,
@@ -192,7 +187,6 @@ export class V1ObjectsController {
     },
   })
   @Describes('hubPutObjects', 'Stores the files of a form in a bucket.', {
-    query: V1OwnerDto,
     hasNoOwner: true,
     status: 202,
     answer: jsonAnswer('The files.', 'HubReceipts'),
@@ -238,10 +232,7 @@ export class V1ObjectsController {
   }
 }
 
-function listOf(
-  query: V1ListDto,
-  { files, next, count }: Awaited<ReturnType<HubListing['files']>>,
-): object {
+function listOf({ files, next, count }: Awaited<ReturnType<HubListing['files']>>): object {
   return {
     ...totalIn(query, count),
     objects: files.map(receiptOf),

@@ -30,7 +30,6 @@ export class V1TotalsController {
   /** `null` for an owner without conversations. */
   @Get('conversations')
   @Describes('hubConversations', 'Conversations of an owner, newest first.', {
-    query: V1ConversationDto,
     hasNoOwner: true,
     answer: jsonAnswer('Their names.', 'HubConversations', { conversations: ['chat'] }),
   })
@@ -47,7 +46,6 @@ export class V1TotalsController {
   @Get('conversations/:id')
   @ApiParam({ name: 'id', schema: text })
   @Describes('hubMessages', 'Texts of a conversation, in their order.', {
-    query: V1ConversationDto,
     hasNoOwner: true,
     answer: jsonAnswer('The texts.', 'HubMessages', { conversation: 'chat', messages: ['hi'] }),
   })
@@ -86,7 +84,6 @@ export class V1TotalsController {
   /** Counts of the last days, newest first. */
   @Get('stats')
   @Describes('hubStats', 'Counts of the last days, newest first.', {
-    query: V1StatsDto,
     hasNoOwner: true,
     answer: jsonAnswer('Days of a public hub, with the fields of the original.', 'HubRows'),
   })
