@@ -19,7 +19,7 @@ export const BUCKET_IN_PATH = {
 };
 const KIND_BODY = {
   type: 'object',
-  properties: { kind: { type: 'string', enum: [...BUCKET_KINDS], default: 'memory' } },
+  properties: { kind: { enum: [...BUCKET_KINDS, '', null], default: 'memory' } },
 };
 
 /** Buckets. A bucket's name belongs to its owner: another owner may use the same name. */

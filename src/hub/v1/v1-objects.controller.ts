@@ -232,7 +232,10 @@ export class V1ObjectsController {
   }
 }
 
-function listOf({ files, next, count }: Awaited<ReturnType<HubListing['files']>>): object {
+function listOf(
+  query: V1ListDto,
+  { files, next, count }: Awaited<ReturnType<HubListing['files']>>,
+): object {
   return {
     ...totalIn(query, count),
     objects: files.map(receiptOf),
