@@ -15,20 +15,6 @@ import { ResponseObserver } from './platform/observability/response-observer.js'
 import { OpenApiController } from './platform/openapi/openapi.controller.js';
 import { traceRequests } from './platform/tracing/request-spans.js';
 
-/** Pages for people, with what they load. */
-const PAGES = [
-  '/docs',
-  '/components',
-  '/admin',
-  '/wallet',
-  '/hub',
-  '/doctor',
-  '/oauth/consent',
-  '/oauth/authorize',
-];
-/** Pages with answers for programs below them, which keep their own headers. */
-const SINGLE_PAGES = ['/', '/discovery', '/discovery/page.js', '/discovery/snippets.js'];
-
 /** What every instance of the application has, in production and in tests alike. */
 export async function configureApp(app: NestExpressApplication, config: AppConfig): Promise<void> {
   app.disable('x-powered-by');
@@ -51,8 +37,8 @@ export async function configureApp(app: NestExpressApplication, config: AppConfi
   const posts = config.hasRole('api') ? directPosts(app, policy) : undefined;
   // How long a settle may take counts from there.
   if (posts !== undefined) app.use([...posts.keys()], noteArrival);
-  app.use(PAGES, pageHeaders);
-  app.getHttpAdapter().getInstance().get(SINGLE_PAGES, pageHeaders);
+  // The authorization server writes a page of its own where a request is wrong.
+  app.use('/oauth/authorize', pageHeaders);
   const server: Server = app.getHttpServer();
   if (posts !== undefined) answerDirectly(server, { posts, middleware: [...steps, noteArrival] });
   limitServer(server);

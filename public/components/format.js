@@ -47,6 +47,21 @@ export function wholeUnits(atomic, decimals) {
   return decimals === 0 || fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
+/** A decimal number of whole units in smallest units; `undefined` where it is no such number. */
+export function smallestUnits(text, decimals) {
+  const [, whole, fraction = ''] = /^(\d{1,60})(?:\.(\d{1,36}))?$/.exec(text) ?? [];
+  if (whole === undefined || fraction.length > decimals) return undefined;
+  return String(BigInt(whole + fraction.padEnd(decimals, '0')));
+}
+
+/** Bytes in the largest unit of which there is one. */
+export function size(bytes) {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
+  const count = bytes / 1024 ** step;
+  return `${step === 0 ? count : count.toFixed(1)} ${units[step]}`;
+}
+
 /** Native coins that are counted in fractions: three digits that say something. */
 export function coins(value) {
   if (value === 0) return '0';

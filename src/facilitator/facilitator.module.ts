@@ -9,7 +9,6 @@ import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { FacilitatorService } from './facilitator.service.js';
 import { FacilitatorV1Controller } from './facilitator.v1.controller.js';
 import { FacilitatorV2Controller } from './facilitator.v2.controller.js';
-import { LandingController } from './landing.controller.js';
 import { SettleModule } from './settle/settle.module.js';
 import { SimulatedSettles } from './simulation/simulated-settles.js';
 import { RedisSimulationStore } from './simulation/simulation-store.js';
@@ -32,7 +31,6 @@ export class FacilitatorModule {
         FacilitatorV2Controller,
         FacilitatorRootController,
         SettlementsV2Controller,
-        LandingController,
       ],
       providers: [
         FacilitatorService,

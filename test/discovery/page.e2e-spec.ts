@@ -1,12 +1,9 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import express from 'express';
 import { DiscoveryPageController } from '../../src/discovery/discovery-page.controller.js';
-import { pageHeaders } from '../../src/platform/http/page-headers.js';
-import { StaticFile } from '../../src/platform/http/static-file.js';
 import { Browser } from '../support/browser.js';
+import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
 
+const TOKEN = '0xcE24439F2D9C6a2289F741120FE202248B666666';
 const PAYEE = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 /** What would run, or turn the text around, if it were more than text. */
 const HOSTILE = [
@@ -47,47 +44,45 @@ const ENTRIES = [
 
 describe('the page of the catalogue, in a browser', () => {
   let browser: Browser;
-  let server: Server;
+  let server: PageServer;
+  const asked: string[] = [];
+  const answers = {
+    list: { items: ENTRIES as readonly unknown[], pagination: {} as object },
+    status: { listed: false, code: 'unknown', message: HOSTILE.join('') },
+  };
 
   beforeAll(async () => {
-    const page = new DiscoveryPageController();
-    const css = new StaticFile('site.css');
-    const app = express();
-    app.get('/discovery/resources', (_request, response) => void response.json({ items: ENTRIES }));
-    app.get('/discovery/search', (_request, response) => void response.json({ resources: [] }));
-    app.get(
-      '/discovery/status',
-      (_request, response) =>
-        void response.json({ listed: false, code: 'unknown', message: HOSTILE.join('') }),
-    );
-    app.get('/v2/assets', (_request, response) => void response.json({ assets: [] }));
-    app.use(pageHeaders);
-    app.get('/site.css', (_request, response) => {
-      css.send(response);
-    });
-    app.get('/discovery', (_request, response) => {
-      page.page(response);
-    });
-    app.get('/discovery/page.js', (_request, response) => {
-      page.script(response);
-    });
-    app.get('/discovery/snippets.js', (_request, response) => {
-      page.snippets(response);
-    });
-    server = await new Promise((resolve) => {
-      const listening = app.listen(0, '127.0.0.1', () => {
-        resolve(listening);
+    const page = new DiscoveryPageController(PAGE_CONFIG);
+    server = await PageServer.start((app) => {
+      app.get('/discovery/resources', (request, response) => {
+        asked.push(request.url);
+        response.json(answers.list);
+      });
+      app.get('/discovery/search', (request, response) => {
+        asked.push(request.url);
+        response.json({ resources: [] });
+      });
+      app.get('/discovery/status', (_request, response) => void response.json(answers.status));
+      app.get('/v2/assets', (_request, response) => {
+        const token = { network: 'eip155:56', asset: TOKEN, symbol: 'USDX', decimals: 18 };
+        response.json({ assets: [token] });
+      });
+      app.get('/supported', (_request, response) => {
+        response.json({ kinds: [{ scheme: 'exact', network: 'eip155:56' }] });
+      });
+      app.get('/discovery', (request, response) => {
+        page.page(request, response);
       });
     });
     // A phone.
     browser = await Browser.start(390, 800);
-    await browser.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/discovery`);
+    await browser.open(`${server.url}/discovery`);
     await browser.until(`document.querySelectorAll('article').length === ${ENTRIES.length}`);
   });
 
   afterAll(async () => {
     await browser.stop();
-    server.close();
+    server.stop();
   });
 
   it('shows hostile words as text, and runs none of them', async () => {
@@ -132,14 +127,89 @@ describe('the page of the catalogue, in a browser', () => {
     expect(await browser.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 
+  const ask = (fields: Readonly<Record<string, string>>): Promise<unknown> =>
+    browser.evaluate(`(() => {
+      const form = document.querySelector('form.fields');
+      for (const [name, value] of Object.entries(${JSON.stringify(fields)})) {
+        form.querySelector('[name="' + name + '"]').value = value;
+      }
+      form.requestSubmit();
+    })()`);
+  const untilSaid = (text: string): Promise<void> =>
+    browser.until(`document.getElementById('outcome').textContent === ${JSON.stringify(text)}`);
+  const textOf = async (id: string): Promise<string> =>
+    String(await browser.evaluate(`document.getElementById('${id}').innerText`));
+
   it('searches, and says that nothing fits', async () => {
-    await browser.evaluate(
-      `document.getElementById('words').value = 'x'; document.getElementById('search').click()`,
-    );
-    await browser.until(
-      `document.getElementById('outcome').textContent === 'Nothing that is listed fits.'`,
-    );
+    await ask({ words: 'x' });
+    await untilSaid('No results.');
     expect(await browser.evaluate(`document.querySelectorAll('article').length`)).toBe(0);
+  });
+
+  it('asks for kind, token and a price in whole tokens', async () => {
+    await ask({ words: 'rain', type: 'mcp', token: '0', price: '1.5' });
+    await untilSaid('No results.');
+    const query = new URL(asked.at(-1) ?? '', server.url).searchParams;
+    expect(Object.fromEntries(query)).toEqual({
+      query: 'rain',
+      type: 'mcp',
+      network: 'eip155:56',
+      asset: TOKEN,
+      maxPrice: '1500000000000000000',
+      limit: '20',
+    });
+    await ask({ words: '', type: '', token: '', price: 'much' });
+    await untilSaid('Choose a token for the price.');
+  });
+
+  it('shows prices in whole tokens, quality in words, and sorts by price', async () => {
+    const entry = (name: string, amount: string): object => ({
+      resource: `https://shop.example/${name}`,
+      type: 'http',
+      x402Version: 2,
+      method: 'GET',
+      serviceName: name,
+      network: 'eip155:56',
+      payTo: PAYEE,
+      lastUpdated: '2026-11-22T10:11:12.000Z',
+      quality: {
+        l30DaysTotalCalls: 2,
+        l30DaysUniquePayers: 1,
+        l30DaysSuccessRate: 1,
+        l30DaysMedianSettleMs: 200,
+      },
+      accepts: [{ scheme: 'exact', network: 'eip155:56', asset: TOKEN, amount, payTo: PAYEE }],
+    });
+    answers.list = {
+      items: [entry('dear', '2500000000000000000'), entry('cheap', '500000000000000000')],
+      pagination: { nextCursor: 'bzIw' },
+    };
+    await ask({ words: '', type: '', network: 'eip155:56', token: '0', price: '', order: '' });
+    await untilSaid('2 shown, there are more.');
+    const text = await textOf('found');
+    for (const part of ['2.5 USDX', '2 purchases, 1 buyer, 100 % settled, in 200 ms', PAYEE]) {
+      expect(text).toContain(part);
+    }
+    expect(text.indexOf('dear')).toBeLessThan(text.indexOf('cheap'));
+    await ask({ order: 'price' });
+    await browser.until(`document.querySelector('article h3').textContent.trim() === 'cheap'`);
+    await browser.evaluate(`document.getElementById('more').click()`);
+    await untilSaid('4 shown, there are more.');
+    expect(asked.at(-1)).toMatch(/cursor=bzIw$/);
+  });
+
+  it('says whether a resource is listed, and that there is no catalogue', async () => {
+    answers.status = { listed: false, code: 'catalogue_off', message: 'Nothing is declared.' };
+    await browser.evaluate(`(() => {
+      document.getElementById('resource').value = 'https://shop.example/x';
+      document.getElementById('check').requestSubmit();
+    })()`);
+    await browser.until(`document.getElementById('standing').textContent.includes('catalogue_off')`);
+    answers.list = { items: [], pagination: {} };
+    await ask({ network: '', token: '', order: '' });
+    await browser.until(
+      `document.getElementById('outcome').textContent.startsWith('This facilitator keeps no catalogue')`,
+    );
     expect(browser.complaints).toEqual([]);
   });
 });

@@ -161,7 +161,7 @@ describe('/openapi.json', () => {
   it('has a page, which loads nothing from elsewhere', async () => {
     for (const [path, type] of [
       ['/docs', 'text/html'],
-      ['/docs/docs.js', 'text/javascript'],
+      ['/pages/docs.js', 'text/javascript'],
       ['/site.css', 'text/css'],
     ] as const) {
       const { status, headers, body } = await get(service.url + path);

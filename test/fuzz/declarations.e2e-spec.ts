@@ -1,19 +1,15 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import express from 'express';
 import type { Address } from 'viem';
 import { itemOf } from '../../src/discovery/asking/item.js';
 import { DiscoveryPageController } from '../../src/discovery/discovery-page.controller.js';
 import { CatalogueIndexer } from '../../src/discovery/learning/catalogue-indexer.js';
-import { pageHeaders } from '../../src/platform/http/page-headers.js';
-import { StaticFile } from '../../src/platform/http/static-file.js';
 import type { Listing, ReadDeclaration } from '../../src/protocol/listing/listing.js';
 import { readDeclaration } from '../../src/protocol/listing/read-declaration.js';
 import { aPaid } from '../builders/discovery/catalogue-update.js';
 import { Browser } from '../support/browser.js';
+import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
 import { TEST_SEED } from '../support/seed.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { MemoryCatalogue } from '../twins/discovery/memory-catalogue.js';
@@ -85,31 +81,30 @@ describe(`${COUNT} hostile declarations, seed ${TEST_SEED}`, () => {
 
   describe('on the page, in a browser', () => {
     let browser: Browser;
-    let server: Server;
+    let server: PageServer;
     let origin: string;
     const asked: string[] = [];
 
     beforeAll(async () => {
       server = await serve(items, asked);
-      origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      origin = server.url;
       browser = await Browser.start(1000, 800);
       await browser.watchRequests();
       await browser.open(`${origin}/discovery`);
     });
     afterAll(async () => {
       await browser.stop();
-      server.close();
+      server.stop();
     });
 
     it('execute nothing, link to the web alone, load nothing, and turn nothing around', async () => {
       const pages = Math.ceil(items.length / CARDS_OF_A_PAGE);
       for (let page = 1; page <= pages; page += 1) {
         const shown = Math.min(items.length, page * CARDS_OF_A_PAGE);
-        await browser.until(`(${SHOWN}) === ${shown} || document.querySelector('.bad') !== null`);
-        expect(await browser.evaluate(FINDINGS)).toEqual([]);
-        // What was looked at makes room; the page counts on.
+        await browser.until(`${SHOWN} === ${shown} || document.querySelector('.error') !== null`);
         if (page < pages) await browser.evaluate(GO_ON);
       }
+      expect(await browser.evaluate(FINDINGS)).toEqual([]);
       expect(await browser.evaluate('typeof globalThis.hit')).toBe('undefined');
       expect(browser.complaints).toEqual([]);
       expect(browser.requests.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
@@ -148,56 +143,38 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
 }
 
 /** The page as it is served, over these items. @param asked - where lists go that were asked for. */
-function serve(items: readonly unknown[], asked: string[]): Promise<Server> {
-  const page = new DiscoveryPageController();
-  const css = new StaticFile('site.css');
-  const app = express();
-  app.get('/discovery/resources', (request, response) => {
-    asked.push(request.url);
-    const from = Number(request.query['cursor'] ?? 0);
-    const next = from + CARDS_OF_A_PAGE;
-    response.json({
-      items: items.slice(from, next),
-      pagination: next < items.length ? { nextCursor: String(next) } : {},
+function serve(items: readonly unknown[], asked: string[]): Promise<PageServer> {
+  const page = new DiscoveryPageController(PAGE_CONFIG);
+  return PageServer.start((app) => {
+    app.get('/discovery/resources', (request, response) => {
+      asked.push(request.url);
+      const from = Number(request.query['cursor'] ?? 0);
+      const next = from + CARDS_OF_A_PAGE;
+      response.json({
+        items: items.slice(from, next),
+        pagination: next < items.length ? { nextCursor: String(next) } : {},
+      });
     });
-  });
-  app.get('/discovery/status', (_request, response) => void response.json({ code: 'unknown' }));
-  app.get('/v2/assets', (_request, response) => void response.json({ assets: [] }));
-  app.use(pageHeaders);
-  app.get('/site.css', (_request, response) => {
-    css.send(response);
-  });
-  app.get('/discovery', (_request, response) => {
-    page.page(response);
-  });
-  app.get('/discovery/page.js', (_request, response) => {
-    page.script(response);
-  });
-  app.get('/discovery/snippets.js', (_request, response) => {
-    page.snippets(response);
-  });
-  return new Promise((resolve) => {
-    const listening = app.listen(0, '127.0.0.1', () => {
-      resolve(listening);
+    app.get('/discovery/status', (_request, response) => void response.json({ code: 'unknown' }));
+    app.get('/v2/assets', (_request, response) => void response.json({ assets: [] }));
+    app.get('/supported', (_request, response) => void response.json({ kinds: [] }));
+    app.get('/discovery', (request, response) => {
+      page.page(request, response);
     });
   });
 }
 
 // ------------------------------------------------------------------ in the page
 
-const SHOWN = `(globalThis.lookedAt ?? 0) + document.querySelectorAll('article').length`;
-const GO_ON = `(() => {
-  globalThis.lookedAt = (globalThis.lookedAt ?? 0) + document.querySelectorAll('article').length;
-  document.getElementById('found').replaceChildren();
-  document.getElementById('more').click();
-})()`;
+const SHOWN = `document.querySelectorAll('article').length`;
+const GO_ON = `document.getElementById('more').click()`;
 
 /** What is wrong with what is shown, everything opened. */
 const FINDINGS = String.raw`(() => {
   const found = document.getElementById('found');
   found.querySelectorAll('details').forEach((one) => { one.open = true });
   const findings = [];
-  if (document.querySelector('.bad') !== null) findings.push('it did not work');
+  if (document.querySelector('.error') !== null) findings.push('it did not work');
   const alien = found.querySelector('img, script, iframe, object, embed, link, base, form, svg, style, video, audio, input, button');
   if (alien !== null) findings.push('an element: ' + alien.outerHTML);
   const ALLOWED = ['class', 'href', 'rel', 'target', 'datetime', 'tabindex', 'dir', 'aria-label', 'open'];

@@ -59,10 +59,16 @@ describe('what the page of an owner is refused, and what strangers store, in a b
     `${hub.url}/api/shared?link=${await shareLinkOf(person.owner, name)}`;
   const textOf = async (id: string): Promise<string> =>
     String(await person.browser.evaluate(`document.getElementById('${id}').textContent`));
+  const typeKey = (key: string): Promise<unknown> =>
+    person.browser.evaluate(`(() => {
+      const field = document.getElementById('key');
+      field.value = '${key}';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    })()`);
   const enter = async (key = operator.key): Promise<void> => {
     await person.open(`${hub.url}/hub`);
     await person.untilShown('connect');
-    await person.browser.evaluate(`document.getElementById('key').value = '${key}'`);
+    await typeKey(key);
   };
   const untilSaid = (words: string): Promise<void> =>
     person.browser.until(
@@ -103,7 +109,7 @@ describe('what the page of an owner is refused, and what strangers store, in a b
     })()`);
     await person.click('connect');
     await untilSaid('verify');
-    expect(await person.browser.evaluate(`document.getElementById('files').hidden`)).toBe(true);
+    expect(await person.browser.evaluate(`document.getElementById('files') === null`)).toBe(true);
     expect(await person.rows('list')).toEqual([]);
     const noted = person.browser.complaints.splice(0).join();
     expect(noted).toContain('401');
@@ -112,10 +118,10 @@ describe('what the page of an owner is refused, and what strangers store, in a b
   it('says that an API key is wanted (401), and goes on with one', async () => {
     await enter('');
     await person.click('connect');
-    await person.browser.until(`document.getElementById('outcome').textContent !== ''`);
+    await person.browser.until(`document.querySelector('#outcome.error') !== null`);
     expect(await textOf('outcome')).toMatch(/api.key/i);
-    expect(await person.browser.evaluate(`document.getElementById('files').hidden`)).toBe(true);
-    await person.browser.evaluate(`document.getElementById('key').value = '${operator.key}'`);
+    expect(await person.browser.evaluate(`document.getElementById('files') === null`)).toBe(true);
+    await typeKey(operator.key);
     await person.click('connect');
     await person.untilShown('files');
     expect(await textOf('outcome')).toBe('');
@@ -136,7 +142,7 @@ describe('what the page of an owner is refused, and what strangers store, in a b
     expect(rows.filter((one) => one.includes('taken down'))).toHaveLength(1);
 
     const lines = `[...document.querySelectorAll('#list tbody tr')]`;
-    const line = `${lines}.find((one) => one.cells[0].textContent === 'mine')`;
+    const line = `${lines}.find((one) => one.cells[0].textContent.trim() === 'mine')`;
     await person.browser.evaluate(`${line}.querySelector('button').click()`);
     await person.untilShown('share');
     await person.browser.evaluate(`document.getElementById('share').requestSubmit()`);

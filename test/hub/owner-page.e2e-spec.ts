@@ -23,6 +23,9 @@ const HOSTILE = [
   'a & b + c?d=e#f%20',
 ];
 
+/** What is not seen is shown by its number. */
+const shownAs = (name: string): string => name.replace('\u202E', '⟨U+202E⟩');
+
 describe('the page of an owner of files, in a browser', () => {
   let world: HubWorld;
   let hub: Hub;
@@ -37,28 +40,32 @@ describe('the page of an owner of files, in a browser', () => {
   const store = (id: string, message: string, account = person.owner, more = {}): Promise<void> =>
     send('POST', '/api/upload', { owner: account.address, id, message, ...more }, account);
   const textOf = async (id: string): Promise<string> =>
-    String(await person.browser.evaluate(`document.getElementById('${id}').textContent`));
+    String(await person.browser.evaluate(`document.getElementById('${id}').textContent.trim()`));
   const read = async (link?: string): Promise<HubAnswer> => {
     const url = new URL(link ?? (await textOf('link')));
     return hub.get(url.pathname + url.search);
   };
   const open = async (name: string): Promise<void> => {
     const lines = `[...document.querySelectorAll('#list tbody tr')]`;
-    const line = `${lines}.find((one) => one.cells[0].textContent === ${JSON.stringify(name)})`;
+    const line = `${lines}.find((one) => one.cells[0].textContent.trim() === ${JSON.stringify(shownAs(name))})`;
     await person.browser.evaluate(`${line}.querySelector('button').click()`);
     await person.browser.until(
-      `document.getElementById('name').textContent === ${JSON.stringify(name)} &&
-        document.getElementById('one').checkVisibility()`,
+      `document.getElementById('name')?.textContent === ${JSON.stringify(shownAs(name))}`,
     );
   };
   const submit = (id: string): Promise<unknown> =>
     person.browser.evaluate(`document.getElementById('${id}').requestSubmit()`);
   const fill = (id: string, text: string): Promise<unknown> =>
     person.browser.evaluate(`document.getElementById('${id}').value = ${JSON.stringify(text)}`);
+  const confirm = async (): Promise<void> => {
+    await person.browser.until(`document.querySelector('dialog')?.open === true`);
+    await person.browser.evaluate(`document.querySelector('dialog form').requestSubmit()`);
+  };
   const share = async (): Promise<void> => {
+    const before = await textOf('link');
     await fill('hours', '1');
     await submit('share');
-    await person.browser.until(`document.getElementById('link').textContent !== ''`);
+    await person.browser.until(`document.getElementById('link').textContent !== ${JSON.stringify(before)}`);
   };
 
   beforeAll(async () => {
@@ -92,10 +99,10 @@ describe('the page of an owner of files, in a browser', () => {
   it('shows what is stored under its address, and as text whatever it is called', async () => {
     const rows = await person.rows('list');
     const names = rows.map((row) => row.split(' | ')[0]);
-    expect(names.sort()).toEqual(['note', 'sold', ...HOSTILE].sort());
+    expect(names.sort()).toEqual(['note', 'sold', ...HOSTILE.map(shownAs)].sort());
     expect(await textOf('owner')).toBe(person.owner.address);
-    expect(await person.browser.evaluate('document.title')).toBe('x402 file hub');
-    expect(await person.browser.evaluate(`document.querySelectorAll('img, a').length`)).toBe(0);
+    expect(await person.browser.evaluate('document.title')).toBe('Files · x402-settle');
+    expect(await person.browser.evaluate(`document.querySelectorAll('main img, main a').length`)).toBe(0);
     for (const name of HOSTILE) await open(name);
     // What is not for sale has no price, which is an answer that browsers note.
     const noted = person.browser.complaints.filter((text) => !text.includes('/api/price?'));
@@ -108,9 +115,9 @@ describe('the page of an owner of files, in a browser', () => {
     expect(await textOf('used')).toBe(`Used: ${bytes} B of 2.0 KiB.`);
     const rows = (await person.rows('list')).map((row) => row.split(' | '));
     const told = new Map(rows.map(([name = '', ...cells]) => [name, cells.slice(3, 5)]));
-    expect(told.get('sold')).toEqual(['text/html', `70 of ${ASSET} (eip155:97)`]);
+    expect(told.get('sold')).toEqual(['text/html', `70 smallest units of ${ASSET.slice(0, 10)}…${ASSET.slice(-6)} on eip155:97`]);
     expect(told.get('note')).toEqual(['text/plain', '']);
-    expect(await person.browser.evaluate(`document.getElementById('one').hidden`)).toBe(true);
+    expect(await person.browser.evaluate(`document.getElementById('one') === null`)).toBe(true);
   });
 
   it('shows what a name stood for before', async () => {
@@ -135,7 +142,7 @@ describe('the page of an owner of files, in a browser', () => {
     const statuses = () => Promise.all(links.map(async (link) => (await read(link)).status));
     expect(await statuses()).toEqual([200, 200, 200]);
     await person.browser.evaluate(`document.querySelector('#made tbody button').click()`);
-    await person.untilSaid('It is taken back.');
+    await person.untilSaid('Link revoked.');
     expect(await statuses()).toEqual([410, 200, 200]);
     expect(await person.rows('made')).toHaveLength(2);
     expect(await textOf('link')).toBe(third);
@@ -146,7 +153,7 @@ describe('the page of an owner of files, in a browser', () => {
     expect(await person.rows('made')).toEqual([]);
     await fill('address', second);
     await submit('one-link');
-    await person.untilSaid('It is taken back.');
+    await person.untilSaid('Link revoked.');
     expect(await statuses()).toEqual([410, 410, 200]);
     await fill('address', 'javascript:alert(1)');
     await submit('one-link');
@@ -160,9 +167,10 @@ describe('the page of an owner of files, in a browser', () => {
     const answer = await read();
     expect([answer.status, answer.text]).toEqual([200, 'second']);
     const link = new URL(await textOf('link'));
-    await person.click('take-back');
+    await person.browser.evaluate(`document.getElementById('take-back').click()`);
+    await confirm();
     await person.untilSaid(
-      'They are taken back. Links that you make in the next five minutes do not work.',
+      'All links are revoked. Links that you create in the next five minutes do not work.',
     );
     expect((await hub.get(link.pathname + link.search)).status).toBe(410);
   });
@@ -170,9 +178,9 @@ describe('the page of an owner of files, in a browser', () => {
   it('says and sets how long files are kept', async () => {
     await fill('days', '30');
     await submit('retention');
-    await person.untilSaid('Files are given up after 30 days.');
-    await fill('days', '');
-    await person.click('ask-days');
+    await person.untilSaid('Files are deleted after 30 days.');
+    await fill('days', '1');
+    await person.browser.evaluate(`document.getElementById('ask-days').click()`);
     await person.browser.until(`document.getElementById('days').value === '30'`);
     await fill('days', '1e9');
     await submit('retention');
@@ -182,8 +190,9 @@ describe('the page of an owner of files, in a browser', () => {
   it('gives a file up', async () => {
     const name = HOSTILE[3] ?? '';
     await open(name);
-    await person.click('give-up');
-    await person.untilSaid('It is given up.');
+    await person.click('delete');
+    await confirm();
+    await person.untilSaid('Deleted.');
     const names = (await person.rows('list')).map((row) => row.split(' | ')[0]);
     expect(names).not.toContain(name);
     expect(names).toContain('note');
@@ -203,7 +212,7 @@ describe('the page of an owner of files, in a browser', () => {
     await hub.service.stop('SIGKILL');
     await submit('share');
     await person.click('refresh');
-    await person.browser.until(`document.getElementById('outcome').textContent !== ''`);
-    expect(await textOf('outcome')).toMatch(/fetch|work/i);
+    await person.browser.until(`document.querySelector('#outcome.error') !== null`);
+    expect(await textOf('outcome')).toBe('The service does not answer. Try again.');
   });
 });

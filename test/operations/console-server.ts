@@ -3,9 +3,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { AdminPageController } from '../../src/operations/admin/admin-page.controller.js';
-import { ComponentsController } from '../../src/platform/http/components.controller.js';
+import { PageFilesController } from '../../src/platform/http/page-files.controller.js';
 import { pageHeaders } from '../../src/platform/http/page-headers.js';
-import { StaticFile } from '../../src/platform/http/static-file.js';
 
 export const OPERATOR_KEY = 'x402_an-operator';
 export const NETWORK = 'eip155:56';
@@ -193,8 +192,7 @@ export class ConsoleServer {
 
   #serve(app: express.Express): void {
     const page = new AdminPageController();
-    const components = new ComponentsController();
-    const css = new StaticFile('site.css');
+    const components = new PageFilesController();
     const { state } = this;
     app.use(pageHeaders);
     app.use('/admin/api', (request, response, next) => {
@@ -237,10 +235,10 @@ export class ConsoleServer {
       response.json({ assets: [token] });
     });
     app.get('/site.css', (_request, response) => {
-      css.send(response);
+      components.style(response);
     });
     app.get('/components/:file', ({ params }, response) => {
-      components.file(params.file, response);
+      components.component(params.file, response);
     });
     app.get('/admin', (_request, response) => {
       page.page(response);

@@ -27,21 +27,16 @@ export class OwnerInBrowser {
     await this.browser.evaluate(`document.getElementById('${id}').click()`);
   }
 
-  /** Names the owner's address, and asks for what is to be signed. @returns the message on the page. */
+  /** The first of two clicks: asks for what is to be signed. @returns the message on the page. */
   async readMessage(): Promise<string> {
     await this.click('connect');
-    const { address } = this.owner;
-    await this.browser.until(`document.getElementById('address').value === '${address}'`);
-    await this.browser.evaluate(`document.getElementById('ask').requestSubmit()`);
-    await this.browser.until(`document.getElementById('approval').checkVisibility()`);
-    return String(await this.browser.evaluate(`document.getElementById('message').textContent`));
+    await this.untilShown('message');
+    return String(await this.browser.evaluate(`document.getElementById('message').innerText`));
   }
 
-  /** Signs it in the browser's wallet, and sends it. */
+  /** The second click: signs it in the browser's wallet, and sends it. */
   async sign(): Promise<void> {
     await this.click('sign');
-    await this.browser.until(`document.getElementById('signature').value.length === 132`);
-    await this.browser.evaluate(`document.getElementById('approve').requestSubmit()`);
   }
 
   /** Signs in at `/wallet`. */
@@ -49,7 +44,7 @@ export class OwnerInBrowser {
     await this.open(`${url}/wallet`);
     await this.readMessage();
     await this.sign();
-    await this.untilShown('leave');
+    await this.untilShown('wallet');
   }
 
   untilShown(id: string): Promise<void> {
@@ -59,7 +54,7 @@ export class OwnerInBrowser {
   /** The lines of a table of the page, cells joined by bars. */
   async rows(id: string): Promise<readonly string[]> {
     const lines = `[...document.querySelectorAll('#${id} tbody tr')]`;
-    const cells = `[...line.cells].map((cell) => cell.textContent).join(' | ')`;
+    const cells = `[...line.cells].map((cell) => cell.textContent.trim()).join(' | ')`;
     return (await this.browser.evaluate(`${lines}.map((line) => ${cells})`)) as string[];
   }
 
@@ -68,11 +63,11 @@ export class OwnerInBrowser {
     const lines = `[...document.querySelectorAll('#access tbody tr')]`;
     const line = `${lines}.find((one) => one.textContent.includes(${JSON.stringify(text)}))`;
     await this.browser.evaluate(`${line}.querySelector('button').click()`);
-    await this.untilSaid('It is ended, with the links to files that it made.');
+    await this.untilSaid('Access revoked, with the links to files that it made.');
   }
 
   untilSaid(text: string): Promise<void> {
-    const said = `document.getElementById('outcome').textContent`;
+    const said = `document.getElementById('outcome')?.textContent.trim()`;
     return this.browser.until(`${said} === ${JSON.stringify(text)}`);
   }
 }

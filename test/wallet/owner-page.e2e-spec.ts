@@ -1,10 +1,6 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import express from 'express';
-import { pageHeaders } from '../../src/platform/http/page-headers.js';
-import { StaticFile } from '../../src/platform/http/static-file.js';
 import { WalletPagesController } from '../../src/wallet/http/wallet-pages.controller.js';
+import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
 import { newAccount } from '../support/payments.js';
 import { OwnerInBrowser } from './owner-in-browser.js';
 import { WalletWorld } from './wallet-world.js';
@@ -41,9 +37,9 @@ describe('the page of an owner, in a browser', () => {
     expect(rows).toHaveLength(3);
     const line = rows.find((row) => row.includes(userCode));
     // Somebody used it; of the other nobody has.
-    expect(line).toMatch(/^An agent you let in by the code .* \| pay within the rules \| .*\d{4}/);
-    expect(line).not.toContain('not seen');
-    expect(rows.filter((row) => row.includes('not seen'))).toHaveLength(1);
+    expect(line).toMatch(/^Agent approved by the code .* \| pay within the limits \| .*\d{4}/);
+    expect(line).not.toContain('never');
+    expect(rows.filter((row) => row.includes('never'))).toHaveLength(1);
     expect(rows.filter((row) => row.startsWith('This page | everything'))).toHaveLength(1);
 
     await person.end(userCode);
@@ -76,13 +72,15 @@ describe('the page of an owner, in a browser', () => {
     expect(await person.browser.evaluate(kept)).toBe(0);
     await person.open(`${wallets.url}/wallet`);
     await person.untilShown('connect');
-    expect(await person.browser.evaluate(`document.getElementById('wallet').hidden`)).toBe(true);
+    expect(await person.browser.evaluate(`document.getElementById('wallet') === null`)).toBe(true);
   });
 
   it('sends everybody away, itself too', async () => {
     const agent = await wallets.agentOf(person.owner);
     await person.signIn(wallets.url);
     await person.click('end-all');
+    await person.browser.until(`document.querySelector('dialog')?.open === true`);
+    await person.browser.evaluate(`document.querySelector('dialog form').requestSubmit()`);
     await person.untilShown('connect');
     expect(await statusOf(agent)).toBe(401);
     expect(await person.rows('access')).toEqual([]);
@@ -144,6 +142,8 @@ const LIMIT = {
   spent: AMOUNT,
   left: AMOUNT,
 };
+/** What is not seen is shown by its number. */
+const SHOWN = HOSTILE.replace('\u202e', '⟨U+202E⟩');
 /** Worse than the service lets in: the page trusts none of it. */
 const ANSWERS: Readonly<Record<string, unknown>> = {
   '/v1/login/nonce': { message: HOSTILE },
@@ -182,6 +182,18 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
     payeeLists: [{ name: HOSTILE, payees: [HOSTILE], limits: [LIMIT] }],
     active: true,
   },
+  '/v1/wallets/me/asks': {
+    asks: [
+      {
+        ask: HOSTILE,
+        status: 'awaiting_owner',
+        amount: AMOUNT,
+        url: HOSTILE,
+        payTo: HOSTILE,
+        expiresAt: HOSTILE,
+      },
+    ],
+  },
   '/v1/wallets/me/balance': { balances: [AMOUNT], unreadable: [HOSTILE] },
   '/v1/wallets/me/payments': {
     payments: [
@@ -199,44 +211,31 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
 
 describe('the page of an owner, told hostile words', () => {
   let person: OwnerInBrowser;
-  let server: Server;
+  let server: PageServer;
 
   beforeAll(async () => {
-    const pages = new WalletPagesController();
-    const css = new StaticFile('site.css');
-    const app = express();
-    app.use(
-      '/v1',
-      (request, response) => void response.json(ANSWERS[request.baseUrl + request.path]),
-    );
-    app.use(pageHeaders);
-    app.get('/site.css', (_request, response) => {
-      css.send(response);
-    });
-    app.get('/wallet', (_request, response) => {
-      pages.wallet(response);
-    });
-    app.get('/wallet/:script', (request, response) => {
-      pages.script(request, response);
-    });
-    server = await new Promise((resolve) => {
-      const listening = app.listen(0, '127.0.0.1', () => {
-        resolve(listening);
+    const pages = new WalletPagesController(PAGE_CONFIG);
+    server = await PageServer.start((app) => {
+      app.use(
+        '/v1',
+        (request, response) => void response.json(ANSWERS[request.baseUrl + request.path]),
+      );
+      app.get('/wallet', (request, response) => {
+        pages.wallet(request, response);
       });
     });
     person = await OwnerInBrowser.start(newAccount());
-    await person.signIn(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await person.signIn(server.url);
   });
   afterAll(async () => {
     await person.stop();
-    server.close();
-    server.closeAllConnections();
+    server.stop();
   });
 
   it('shows them as text in every part, and runs none of them', async () => {
-    for (const part of ['access', 'rules-in-force', 'balances', 'payments', 'owner']) {
+    for (const part of ['access', 'rules-in-force', 'balances', 'payments', 'owner', 'asks']) {
       const text = await person.browser.evaluate(`document.getElementById('${part}').textContent`);
-      expect([part, String(text).includes(HOSTILE)]).toEqual([part, true]);
+      expect([part, String(text).includes(SHOWN)]).toEqual([part, true]);
     }
     expect(
       await person.browser.evaluate(`document.querySelectorAll('main img, main script').length`),

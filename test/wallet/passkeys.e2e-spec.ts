@@ -34,30 +34,21 @@ describe('an owner with a passkey, in a browser', () => {
     await shown(id);
     await browser.evaluate(`document.getElementById('${id}').click()`);
   };
-  const addressOnPage = () => browser.evaluate(`document.getElementById('address').value`);
-  const untilNamed = () =>
-    browser.until(`/^0x[0-9a-f]{40}$/.test(document.getElementById('address').value)`);
-  const askMessage = async (): Promise<void> => {
-    await browser.evaluate(`document.getElementById('ask').requestSubmit()`);
-    await shown('approval');
-  };
+  const addressOnPage = () => browser.evaluate(`document.getElementById('signer').textContent`);
   const signIn = async (): Promise<void> => {
     await browser.open(`${site}/wallet`);
     await click('passkey');
-    await untilNamed();
-    await askMessage();
     await click('passkey-sign');
-    await shown('leave');
+    await shown('wallet');
   };
 
   it('makes one, and signs in with it', async () => {
     await browser.open(`${site}/wallet`);
     await click('passkey-new');
-    await untilNamed();
+    await shown('approval');
     owner = String(await addressOnPage());
-    await askMessage();
     await click('passkey-sign');
-    await shown('leave');
+    await shown('wallet');
     expect(await browser.evaluate(`document.getElementById('owner').textContent`)).toBe(owner);
     // Chromium would like RSA, too, for authenticators that have no ES256.
     const isOfAlgorithms = (text: string): boolean => text.includes('pubKeyCredParams');
@@ -84,8 +75,6 @@ describe('an owner with a passkey, in a browser', () => {
     const { body } = await wallets.post('/v1/init', 'true');
     await browser.open(String(body['auth_url']));
     await click('passkey');
-    await untilNamed();
-    await askMessage();
     await click('passkey-sign');
     await browser.until(`document.body.textContent.includes('The agent is in.')`);
     const collected = await wallets.post('/v1/status', { code: body['code'] });
@@ -99,7 +88,7 @@ describe('an owner with a passkey, in a browser', () => {
       await browser.open(`${site}/wallet`);
       await shown('passkey');
       return (await browser.evaluate(`(async () => {
-        const { findPasskey, signByPasskey } = await import('${site}/wallet/passkeys.js');
+        const { findPasskey, signByPasskey } = await import('${site}/pages/passkeys.js');
         const { id } = await findPasskey();
         return signByPasskey(id, ${JSON.stringify(message)});
       })()`)) as Json;
@@ -169,12 +158,11 @@ describe('an owner with a passkey, in a browser', () => {
     const before = (await noted()).length;
     await browser.open(`${site}/wallet`);
     await click('passkey-new');
-    await untilNamed();
+    await shown('approval');
     const stranger = String(await addressOnPage());
     expect((await noted()).length).toBe(before);
-    await askMessage();
     await click('passkey-sign');
-    await shown('leave');
+    await shown('wallet');
     expect(await browser.evaluate(`document.getElementById('owner').textContent`)).toBe(stranger);
     expect((await noted()).length).toBe(before + 1);
   });

@@ -1,20 +1,19 @@
-import { Controller, Get, Res } from '@nestjs/common';
-import type { Response } from 'express';
-import { StaticFile } from '../../platform/http/static-file.js';
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { sendPage } from '../../platform/http/page.js';
 
 /** The check of sellers, for people. The page holds nothing; what it shows it asks for. */
 @Controller('doctor')
 export class DoctorPageController {
-  readonly #page = new StaticFile('doctor.html');
-  readonly #script = new StaticFile('doctor.js');
+  constructor(private readonly config: AppConfig) {}
 
   @Get()
-  page(@Res() response: Response): void {
-    this.#page.send(response);
-  }
-
-  @Get('doctor.js')
-  script(@Res() response: Response): void {
-    this.#script.send(response);
+  page(@Req() request: Request, @Res() response: Response): void {
+    sendPage(response, request, {
+      config: this.config,
+      title: 'Check a seller',
+      script: 'doctor.js',
+    });
   }
 }

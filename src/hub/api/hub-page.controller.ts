@@ -1,33 +1,30 @@
 import { Controller, Get, NotFoundException, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { StaticFile } from '../../platform/http/static-file.js';
-
-const SCRIPTS = ['hub.js', 'hub-browse.js', 'hub-messages.js', 'asking.js'];
+import { sendPage } from '../../platform/http/page.js';
 
 /** The pages of the hub. They hold nothing: the owner's page asks by signatures, the public one without. */
 @Controller('hub')
 export class HubPageController {
-  readonly #page = new StaticFile('hub.html');
-  readonly #browsePage = new StaticFile('hub-browse.html');
-  readonly #scripts = new Map(SCRIPTS.map((name) => [name, new StaticFile(name)]));
-
   constructor(private readonly config: AppConfig) {}
 
   @Get()
-  page(@Res() response: Response): void {
-    this.#page.send(response);
+  page(@Req() request: Request, @Res() response: Response): void {
+    const { hub } = this.config;
+    // What the page need not ask for.
+    const facts = `data-public="${!hub.isPrivate}" data-has-tokens="${this.config.hasRole('api')}"`;
+    const main = `<div id="page" ${facts}></div>`;
+    sendPage(response, request, { config: this.config, title: 'Files', script: 'hub.js', main });
   }
 
   /** For everybody; a private hub has no such page. */
   @Get('browse')
-  browse(@Res() response: Response): void {
+  browse(@Req() request: Request, @Res() response: Response): void {
     if (this.config.hub.isPrivate) throw new NotFoundException();
-    this.#browsePage.send(response);
-  }
-
-  @Get(SCRIPTS)
-  script(@Req() request: Request, @Res() response: Response): void {
-    this.#scripts.get(request.path.split('/').at(-1) ?? '')?.send(response);
+    sendPage(response, request, {
+      config: this.config,
+      title: 'Public files',
+      script: 'hub-browse.js',
+    });
   }
 }

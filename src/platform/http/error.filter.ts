@@ -19,6 +19,7 @@ import { statusOf } from './error-status.js';
 import { sendJson } from './json.js';
 import { featureOff } from './off-features.js';
 import { isOps } from './ops.js';
+import { escaped, sendPage, wantsPage } from './page.js';
 import { StatedProblem } from './stated-problem.js';
 
 /** What an answer says of an error. */
@@ -71,6 +72,12 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
     }
     const told = this.#describe(error, response);
     if (told.status >= 500) this.#log(error, response);
+    if (isNoRoute(error) && this.config !== undefined && wantsPage(response.req)) {
+      const { config } = this;
+      const main = `<h1>Page not found</h1><p>${escaped(told.message)}</p>`;
+      sendPage(response, response.req, { config, status: 404, title: 'Page not found', main });
+      return;
+    }
     const reason = REASON_OF_STATUS[told.status];
     sendJson(response, told.status, this.bodyOf({ ...told, reason }));
   }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Response } from 'express';
+import { pageHeaders } from './page-headers.js';
 
 const FOLDER = new URL('../../../public/', import.meta.url);
 const packages = createRequire(import.meta.url);
@@ -40,6 +41,7 @@ export class StaticFile {
   }
 
   send(response: Response): void {
+    pageHeaders(response.req, response, () => undefined);
     response.setHeader('Content-Type', this.#type);
     response.setHeader('Content-Length', this.#bytes.length);
     // A new version of the service brings new pages under the same names.

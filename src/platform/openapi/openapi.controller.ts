@@ -1,8 +1,9 @@
-import { Controller, Get, type INestApplication, Inject, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, type INestApplication, Inject, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { AppConfig } from '../config/app-config.js';
 import { sendJson } from '../http/json.js';
 import type { OpenApiPart } from '../http/openapi.js';
-import { StaticFile } from '../http/static-file.js';
+import { sendPage } from '../http/page.js';
 import { describedRoutes } from './described-routes.js';
 import { openApiDocument } from './document.js';
 
@@ -13,11 +14,11 @@ export const OPENAPI_PARTS = Symbol('OPENAPI_PARTS');
 export class OpenApiController {
   #routes: () => readonly OpenApiPart[] = () => [];
   #document: unknown;
-  readonly #page = new StaticFile('docs.html');
-  readonly #script = new StaticFile('docs.js');
-  readonly #style = new StaticFile('site.css');
 
-  constructor(@Inject(OPENAPI_PARTS) private readonly parts: readonly OpenApiPart[]) {}
+  constructor(
+    @Inject(OPENAPI_PARTS) private readonly parts: readonly OpenApiPart[],
+    private readonly config: AppConfig,
+  ) {}
 
   /** Names the application whose routes are described. */
   describe(app: INestApplication): void {
@@ -32,18 +33,7 @@ export class OpenApiController {
   }
 
   @Get('docs')
-  page(@Res() response: Response): void {
-    this.#page.send(response);
-  }
-
-  @Get('docs/docs.js')
-  script(@Res() response: Response): void {
-    this.#script.send(response);
-  }
-
-  /** Of every page. */
-  @Get('site.css')
-  style(@Res() response: Response): void {
-    this.#style.send(response);
+  page(@Req() request: Request, @Res() response: Response): void {
+    sendPage(response, request, { config: this.config, title: 'API', script: 'docs.js' });
   }
 }

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { ComponentsController } from '../http/components.controller.js';
+import { LandingController } from '../http/landing.controller.js';
 import type { OpenApiPart } from '../http/openapi.js';
+import { PageFilesController } from '../http/page-files.controller.js';
 import { OPENAPI_PARTS, OpenApiController } from './openapi.controller.js';
 
 @Module({})
@@ -9,7 +10,7 @@ export class OpenApiModule {
   static forRoot(parts: readonly OpenApiPart[]): DynamicModule {
     return {
       module: OpenApiModule,
-      controllers: [OpenApiController, ComponentsController],
+      controllers: [OpenApiController, LandingController, PageFilesController],
       providers: [{ provide: OPENAPI_PARTS, useValue: parts }],
     };
   }

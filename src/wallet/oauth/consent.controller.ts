@@ -14,9 +14,10 @@ import {
 import { ApiParam } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
+import { AppConfig } from '../../platform/config/app-config.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { jsonAnswer } from '../../platform/http/openapi.js';
-import { StaticFile } from '../../platform/http/static-file.js';
+import { sendPage } from '../../platform/http/page.js';
 import type { SignInMessage } from '../auth/sign-in.js';
 import { ChallengeDto, SignedMessageDto } from '../http/dto/sign-in.dto.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
@@ -42,23 +43,20 @@ const UidParam = (): MethodDecorator =>
 @UseGuards(WalletAuthGuard)
 @WalletAccess('anybody')
 export class ConsentController {
-  readonly #page = new StaticFile('consent.html');
-  readonly #script = new StaticFile('consent.js');
-
   constructor(
     @Inject(AUTHORIZATION_SERVER) private readonly server: Provider,
     private readonly consents: ConsentService,
     @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
+    private readonly config: AppConfig,
   ) {}
 
-  @Get('page.js')
-  script(@Res() response: Response): void {
-    this.#script.send(response);
-  }
-
   @Get(':uid')
-  page(@Res() response: Response): void {
-    this.#page.send(response);
+  page(@Req() request: Request, @Res() response: Response): void {
+    sendPage(response, request, {
+      config: this.config,
+      title: 'Approve an application',
+      script: 'consent.js',
+    });
   }
 
   @Get(':uid/request')

@@ -74,7 +74,16 @@ describe('rules that were read, changed and sent back', () => {
     });
   });
 
+  it('may have amounts in whole tokens', () => {
+    expect(
+      read(withLimit({ perPayment: { decimal: '0.25' }, askAbove: { decimal: '0.1' } })),
+    ).toMatchObject({ policy: { limits: [{ perPayment: 250n, budget: 9000n, askAbove: 100n }] } });
+  });
+
   it.each([
+    ['more decimals than the token has', { budget: { decimal: '0.0001' } }],
+    ['no number', { budget: { decimal: '1e3' } }],
+    ['an amount to ask above that is never reached', { askAbove: { decimal: '2' } }],
     ['the decimal alone changed', { perPayment: told('1500', '15') }],
     ['atomic units alone changed', { budget: told('90000', '9') }],
     ['another number of decimals', { budget: told('9000', '0.9') }],

@@ -1,4 +1,4 @@
-import { type Address, formatUnits } from 'viem';
+import { type Address, formatUnits, parseUnits } from 'viem';
 import { z } from 'zod';
 import { addressSetting, assetSetting } from '../../platform/config/settings.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
@@ -54,7 +54,11 @@ export interface Policy {
 const atomicUnits = z.string().regex(/^\d{1,78}$/, 'must be atomic units, as a decimal string');
 /** As the answer about the rules writes it. `atomic` counts; the other has to say the same. */
 const told = z.strictObject({ atomic: atomicUnits, decimal: z.string().max(120) });
-const amount = z.union([atomicUnits, told]);
+/** As a person writes it, in whole tokens. */
+const whole = z.strictObject({
+  decimal: z.string().regex(/^\d{1,60}(\.\d{1,36})?$/, 'must be a decimal number of tokens'),
+});
+const amount = z.union([atomicUnits, told, whole]);
 const limits = z
   .array(
     z.strictObject({
@@ -131,7 +135,7 @@ export function readPolicy(
   const { active, windowHours, payeeLists, otherPayees, scopes } = parsed.data;
   const all = [parsed.data.limits, ...payeeLists.map((list) => list.limits)].flat();
   const problem = all
-    .map((limit) => contradiction(limit, decimalsOf) ?? uselessAsk(limit))
+    .map((limit) => contradiction(limit, decimalsOf) ?? uselessAsk(limit, decimalsOf))
     .find(Boolean);
   if (problem !== undefined) return { ok: false, problem };
   return {
@@ -142,8 +146,11 @@ export function readPolicy(
       windowHours,
       otherPayees,
       scopes,
-      limits: limitsOf(parsed.data.limits),
-      payeeLists: payeeLists.map((list) => ({ ...list, limits: limitsOf(list.limits) })),
+      limits: limitsOf(parsed.data.limits, decimalsOf),
+      payeeLists: payeeLists.map((list) => ({
+        ...list,
+        limits: limitsOf(list.limits, decimalsOf),
+      })),
     },
   };
 }
@@ -153,7 +160,13 @@ function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): st
   for (const name of ['perPayment', 'budget', 'askAbove'] as const) {
     const written = limit[name];
     if (written === undefined || typeof written === 'string') continue;
-    const expected = formatUnits(BigInt(written.atomic), decimalsOf(limit.asset));
+    const decimals = decimalsOf(limit.asset);
+    if (!('atomic' in written)) {
+      const [, fraction = ''] = written.decimal.split('.');
+      if (fraction.length <= decimals) continue;
+      return `${name} of ${limit.asset}: the token has ${decimals} decimals, and ${written.decimal} has more.`;
+    }
+    const expected = formatUnits(BigInt(written.atomic), decimals);
     if (written.decimal !== expected) {
       return `${name} of ${limit.asset}: atomic and decimal differ; atomic is ${expected}. Send both alike, or atomic units alone as text.`;
     }
@@ -162,21 +175,30 @@ function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): st
 }
 
 /** Above `perPayment` nothing is paid, even with an approval. */
-function uselessAsk({ asset, perPayment, askAbove }: WrittenLimits[number]): string | undefined {
-  if (askAbove === undefined || unitsOf(askAbove) <= unitsOf(perPayment)) return undefined;
+function uselessAsk(
+  { asset, perPayment, askAbove }: WrittenLimits[number],
+  decimalsOf: DecimalsOf,
+): string | undefined {
+  const decimals = decimalsOf(asset);
+  if (askAbove === undefined || unitsOf(askAbove, decimals) <= unitsOf(perPayment, decimals))
+    return undefined;
   return `askAbove of ${asset}: is more than perPayment, above which nothing is paid at all.`;
 }
 
-const limitsOf = (written: WrittenLimits): Limit[] =>
-  written.map(({ asset, perPayment, budget, askAbove }) => ({
-    asset,
-    perPayment: unitsOf(perPayment),
-    budget: unitsOf(budget),
-    ...(askAbove !== undefined && { askAbove: unitsOf(askAbove) }),
-  }));
+const limitsOf = (written: WrittenLimits, decimalsOf: DecimalsOf): Limit[] =>
+  written.map(({ asset, perPayment, budget, askAbove }) => {
+    const decimals = decimalsOf(asset);
+    return {
+      asset,
+      perPayment: unitsOf(perPayment, decimals),
+      budget: unitsOf(budget, decimals),
+      ...(askAbove !== undefined && { askAbove: unitsOf(askAbove, decimals) }),
+    };
+  });
 
-function unitsOf(amount: string | { readonly atomic: string }): bigint {
-  return BigInt(typeof amount === 'string' ? amount : amount.atomic);
+function unitsOf(written: z.infer<typeof amount>, decimals: number): bigint {
+  if (typeof written === 'string') return BigInt(written);
+  return 'atomic' in written ? BigInt(written.atomic) : parseUnits(written.decimal, decimals);
 }
 
 /** Rules as they go over the wire and into storage; {@link readPolicy} reads them back. */

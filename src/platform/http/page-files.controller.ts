@@ -20,14 +20,28 @@ const PACKAGED: ReadonlyMap<string, () => Buffer> = new Map([
   ],
 ]);
 
-/** What pages are made of: `public/components`, and the packages it needs. */
-@Controller('components')
-export class ComponentsController {
-  readonly #files = new Map(StaticFile.folder('components'));
+/** What pages load: their style, `public/pages`, `public/components`, and the packages these need. */
+@Controller()
+export class PageFilesController {
+  readonly #components = new Map(StaticFile.folder('components'));
+  readonly #pages = StaticFile.folder('pages');
+  readonly #style = new StaticFile('site.css');
 
-  @Get(':file')
-  file(@Param('file') name: string, @Res() response: Response): void {
-    const file = this.#files.get(name) ?? this.#packaged(name);
+  @Get('site.css')
+  style(@Res() response: Response): void {
+    this.#style.send(response);
+  }
+
+  @Get('pages/:file')
+  page(@Param('file') name: string, @Res() response: Response): void {
+    const file = this.#pages.get(name);
+    if (file === undefined) throw new NotFoundException();
+    file.send(response);
+  }
+
+  @Get('components/:file')
+  component(@Param('file') name: string, @Res() response: Response): void {
+    const file = this.#components.get(name) ?? this.#packaged(name);
     if (file === undefined) throw new NotFoundException();
     file.send(response);
   }
@@ -37,7 +51,7 @@ export class ComponentsController {
     const read = PACKAGED.get(name);
     if (read === undefined) return undefined;
     const file = new StaticFile(name, read());
-    this.#files.set(name, file);
+    this.#components.set(name, file);
     return file;
   }
 }

@@ -1,11 +1,11 @@
-import { ask } from './asking.js';
+import { ask } from '../components/ask.js';
 
 /**
  * Passkeys of owners (WebAuthn). One is made for this site and never leaves its authenticator; it signs the SHA-256 of
- * the message that the page shows. Plain JavaScript: there is no build.
+ * the message that the page shows.
  */
 
-const at = (path) => new URL(`../v1/passkeys${path}`, import.meta.url);
+const at = (path) => `v1/passkeys${path}`;
 
 function bytesOf(text) {
   const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
@@ -26,17 +26,19 @@ export async function arePasskeysOn() {
 
 /** A new one: a new owner. */
 export async function makePasskey() {
-  const options = await ask(at('/options'), {});
+  const options = await ask(at('/options'), { body: {} });
   const user = { ...options.user, id: bytesOf(options.user.id) };
   const publicKey = { ...options, challenge: bytesOf(options.challenge), user };
   const { rawId, response } = await navigator.credentials.create({ publicKey });
   const id = base64urlOf(rawId);
   const { owner } = await ask(at(''), {
-    id,
-    attestationObject: base64urlOf(response.attestationObject),
-    clientDataJSON: base64urlOf(response.clientDataJSON),
+    body: {
+      id,
+      attestationObject: base64urlOf(response.attestationObject),
+      clientDataJSON: base64urlOf(response.clientDataJSON),
+    },
   });
-  return { id, owner };
+  return { id, address: owner };
 }
 
 /** One that the browser has. What it signs here is random, and sent nowhere. */
@@ -45,8 +47,8 @@ export async function findPasskey() {
   const publicKey = { challenge, userVerification: 'discouraged' };
   const { rawId } = await navigator.credentials.get({ publicKey });
   const id = base64urlOf(rawId);
-  const { owner } = await ask(at('/find'), { id });
-  return { id, owner };
+  const { owner } = await ask(at('/find'), { body: { id } });
+  return { id, address: owner };
 }
 
 /** What the passkey answers to this message and no other. */

@@ -1,0 +1,50 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import type { AppConfig } from '../../src/platform/config/app-config.js';
+import { PageFilesController } from '../../src/platform/http/page-files.controller.js';
+
+/** What a page knows of a process that serves every page, and has no settings. */
+export const PAGE_CONFIG = {
+  access: {},
+  hasRole: () => true,
+  doctor: {},
+  wallet: {},
+  hub: { isPrivate: true },
+} as unknown as AppConfig;
+
+/** A server of pages, of what they load, and of the answers that a test makes up. */
+export class PageServer {
+  private constructor(private readonly server: Server) {}
+
+  /** @param serve - adds the answers and the pages. */
+  static async start(serve: (app: express.Express) => void): Promise<PageServer> {
+    const files = new PageFilesController();
+    const app = express();
+    serve(app);
+    app.get('/site.css', (_request, response) => {
+      files.style(response);
+    });
+    app.get('/pages/:file', ({ params }, response) => {
+      files.page(params.file, response);
+    });
+    app.get('/components/:file', ({ params }, response) => {
+      files.component(params.file, response);
+    });
+    const server: Server = await new Promise((resolve) => {
+      const listening = app.listen(0, '127.0.0.1', () => {
+        resolve(listening);
+      });
+    });
+    return new PageServer(server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  stop(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+}
