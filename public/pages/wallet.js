@@ -46,9 +46,9 @@ async function loadAll(me) {
 }
 
 /** A part of the page, or why it cannot be shown. */
-const Part = ({ id, of: part, children }) =>
+const Part = ({ id, of: part, show }) =>
   html`<div id=${id}>
-    ${part.error === undefined ? children(part.is) : html`<${ErrorBox} error=${part.error} />`}
+    ${part.error === undefined ? show(part.is) : html`<${ErrorBox} error=${part.error} />`}
   </div>`;
 
 const seconds = (at) => (at === undefined ? 'never' : html`<${Time} at=${at * 1000} />`);
@@ -457,13 +457,15 @@ function Wallet({ token, by, leave }) {
       <${Standing} facts=${facts} policy=${policy} ...${shared} />
       <section>
         <h2>Waiting for you</h2>
-        <${Part} id="asks" of=${asks}>
-          ${(is) => html`<${Waiting} asks=${is.asks} ...${shared} />`}
-        <//>
+        <${Part}
+          id="asks"
+          of=${asks}
+          show=${(is) => html`<${Waiting} asks=${is.asks} ...${shared} />`}
+        />
       </section>
       <section>
         <h2>Money</h2>
-        <${Part} id="balances" of=${balance}>${(is) => html`<${Balances} ...${is} />`}<//>
+        <${Part} id="balances" of=${balance} show=${(is) => html`<${Balances} ...${is} />`} />
         ${
           balance.is !== undefined &&
           html`<${AddMoney} ...${money} choices=${choicesOf(balance.is, facts.networks)} />
@@ -472,9 +474,11 @@ function Wallet({ token, by, leave }) {
       </section>
       <section>
         <h2>Limits</h2>
-        <${Part} id="rules-in-force" of=${policy}>
-          ${(is) => html`<${Rules} rules=${is} balance=${balance} ...${shared} />`}
-        <//>
+        <${Part}
+          id="rules-in-force"
+          of=${policy}
+          show=${(is) => html`<${Rules} rules=${is} balance=${balance} ...${shared} />`}
+        />
       </section>
       <section>
         <h2>Access</h2>
@@ -482,7 +486,11 @@ function Wallet({ token, by, leave }) {
           Names of applications are their own claim. Revoking is immediate and final: to return, an
           agent asks you again.
         </p>
-        <${Part} id="access" of=${access}> ${(is) => html`<${Access} ...${is} ...${shared} />`} <//>
+        <${Part}
+          id="access"
+          of=${access}
+          show=${(is) => html`<${Access} ...${is} ...${shared} />`}
+        />
         <p>
           <button id="end-all" type="button" class="danger" onClick=${() => setEnding(true)}>
             Revoke all access and sign out
@@ -491,9 +499,11 @@ function Wallet({ token, by, leave }) {
       </section>
       <section>
         <h2>Newest payments</h2>
-        <${Part} id="payments" of=${payments}>
-          ${(is) => html`<${Payments} payments=${is.payments} />`}
-        <//>
+        <${Part}
+          id="payments"
+          of=${payments}
+          show=${(is) => html`<${Payments} payments=${is.payments} />`}
+        />
       </section>
       ${
         isEnding &&

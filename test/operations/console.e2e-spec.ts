@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findingsOf } from '../support/axe.js';
 import { Browser } from '../support/browser.js';
 import {
   aLane,
@@ -11,7 +10,6 @@ import {
   SIGNER,
 } from './console-server.js';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PAGES = [
   'overview',
   'settlements',
@@ -44,14 +42,7 @@ inBrowser.each([
     browser.evaluate(`document.querySelector('form.fields').requestSubmit()`);
   const press = (selector: string): Promise<unknown> =>
     browser.evaluate(`document.querySelector('${selector}').click()`);
-  /** Serious findings of axe-core. */
-  async function findings(): Promise<readonly string[]> {
-    await browser.evaluate(AXE);
-    const found = await browser.evaluate(`axe.run().then(({ violations }) =>
-      violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).slice(0, 3).join(' ')))`);
-    return found as readonly string[];
-  }
+  const findings = (): Promise<readonly string[]> => findingsOf(browser);
   const isAsWideAsTheWindow = (): Promise<unknown> =>
     browser.evaluate('document.documentElement.scrollWidth <= innerWidth');
 

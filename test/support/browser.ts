@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'undici';
-import type { Hex, TypedDataDefinition } from 'viem';
+import type { Address, Hex, TypedDataDefinition } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 
@@ -34,6 +34,13 @@ const WALLET_IN_PAGE = `
   };
 `;
 
+/** A transaction as pages hand it to a wallet. */
+export interface PageTransaction {
+  readonly to: Address;
+  readonly data?: Hex;
+  readonly value?: Hex;
+}
+
 /** Whatever it is asked to sign, its person agrees. */
 async function answerOf(
   account: PrivateKeyAccount,
@@ -54,6 +61,8 @@ export class Browser {
   readonly #waiting = new Map<number, (reply: Reply) => void>();
   #next = 0;
   #wallet: PrivateKeyAccount | undefined;
+  #walletScript = '';
+  #sendTransaction: ((transaction: PageTransaction) => Promise<Hex>) | undefined;
 
   private constructor(
     private readonly started: Started,
@@ -132,11 +141,29 @@ export class Browser {
     await this.#send('Network.enable');
   }
 
-  /** Gives the pages opened from now on a browser wallet (EIP-1193) with this one account. */
-  async provideWallet(account: PrivateKeyAccount): Promise<void> {
+  /**
+   * Gives the pages opened from now on a browser wallet (EIP-1193) with this one account.
+   *
+   * @param send - sends a transaction of the account, and returns its hash.
+   */
+  async provideWallet(
+    account: PrivateKeyAccount,
+    send?: (transaction: PageTransaction) => Promise<Hex>,
+  ): Promise<void> {
     this.#wallet = account;
+    this.#sendTransaction = send;
     await this.#send('Runtime.addBinding', { name: 'askWallet' });
-    await this.#send('Page.addScriptToEvaluateOnNewDocument', { source: WALLET_IN_PAGE });
+    const added = await this.#send('Page.addScriptToEvaluateOnNewDocument', {
+      source: WALLET_IN_PAGE,
+    });
+    this.#walletScript = String(added['identifier']);
+  }
+
+  /** Opens a page as in a browser that has no wallet. */
+  async withoutWallet(url: string): Promise<void> {
+    const identifier = this.#walletScript;
+    await this.#send('Page.removeScriptToEvaluateOnNewDocument', { identifier });
+    await this.open(url);
   }
 
   /** Gives the browser an authenticator that makes and keeps passkeys, whose user is there and known. */
@@ -157,7 +184,10 @@ export class Browser {
   async #answerAsWallet({ id, method, params }: WalletRequest): Promise<void> {
     const account = this.#wallet;
     if (account === undefined) return;
-    const answer = await answerOf(account, method, params);
+    const answer =
+      method === 'eth_sendTransaction'
+        ? await this.#sendTransaction?.(params?.[0] as unknown as PageTransaction)
+        : await answerOf(account, method, params);
     await this.evaluate(`answersOfWallet.get(${id})(${JSON.stringify(answer)})`);
   }
 
@@ -178,6 +208,14 @@ export class Browser {
       if (Date.now() > deadline) throw new Error(`never true in the page: ${expression}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  }
+
+  /** Puts a file into a field of the page, as a person chooses one. */
+  async chooseFile(selector: string, path: string): Promise<void> {
+    const { root } = (await this.#send('DOM.getDocument')) as { root: { nodeId: number } };
+    const query = { nodeId: root.nodeId, selector };
+    const { nodeId } = (await this.#send('DOM.querySelector', query)) as { nodeId: number };
+    await this.#send('DOM.setFileInputFiles', { files: [path], nodeId });
   }
 
   async screenshot(file: string): Promise<void> {

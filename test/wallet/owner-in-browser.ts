@@ -1,5 +1,6 @@
+import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { Browser } from '../support/browser.js';
+import { Browser, type PageTransaction } from '../support/browser.js';
 
 /** An owner at a real browser with a wallet in it (EIP-1193), who uses the pages as people do. */
 export class OwnerInBrowser {
@@ -8,9 +9,13 @@ export class OwnerInBrowser {
     readonly owner: PrivateKeyAccount,
   ) {}
 
-  static async start(owner: PrivateKeyAccount): Promise<OwnerInBrowser> {
+  /** @param send - sends transactions of the owner. */
+  static async start(
+    owner: PrivateKeyAccount,
+    send?: (transaction: PageTransaction) => Promise<Hex>,
+  ): Promise<OwnerInBrowser> {
     const browser = await Browser.start(1200, 900);
-    await browser.provideWallet(owner);
+    await browser.provideWallet(owner, send);
     return new OwnerInBrowser(browser, owner);
   }
 
