@@ -1,12 +1,13 @@
-import { Address, Transaction } from '../components/address.js';
+import { Address } from '../components/address.js';
 import { Chains } from '../components/chains.js';
 import { Confirm } from '../components/dialog.js';
-import { coins, duration, gwei, number } from '../components/format.js';
+import { coins, duration, number } from '../components/format.js';
 import { html, useState } from '../components/html.js';
 import { State } from '../components/notes.js';
 import { Table } from '../components/table.js';
 import { Time } from '../components/time.js';
 import { ask } from './api.js';
+import { attemptColumns } from './attempts.js';
 import { TROUBLES } from './troubles.js';
 
 const WINDOW_SHOWN = 100;
@@ -34,26 +35,11 @@ function NonceBars({ lane: { attempts, window: room, oldestNonce, nextNonce } })
   </div>`;
 }
 
-const attemptColumns = (network) => [
-  { name: 'Nonce', cell: ({ accountNonce }) => String(accountNonce), isNumber: true },
-  {
-    name: 'Transaction',
-    cell: ({ transactions }) =>
-      html`<${Transaction} value=${transactions.at(-1)} network=${network} isShort />`,
-  },
-  {
-    name: 'Carries',
-    cell: ({ kind, settlementIds }) =>
-      kind === 'noop' ? 'nothing (no-op)' : `${kind}, settlements: ${settlementIds.length}`,
-  },
-  {
-    name: 'Fee bumps',
-    cell: ({ transactions }) => String(transactions.length - 1),
-    isNumber: true,
-  },
-  { name: 'Highest fee', cell: ({ maxFeePerGasWei }) => gwei(maxFeePerGasWei), isNumber: true },
-  { name: 'Age', cell: ({ ageMs }) => duration(ageMs), isNumber: true },
-];
+const CARRIES = {
+  name: 'Carries',
+  cell: ({ kind, settlementIds }) =>
+    kind === 'noop' ? 'nothing (no-op)' : `${kind}, settlements: ${settlementIds.length}`,
+};
 
 const Switched = ({ what, by, at }) =>
   html`<div class="quiet">${what} by ${by}, <${Time} at=${at} /> UTC.</div>`;
@@ -125,7 +111,7 @@ function Lane({ lane, network, coin, onAct }) {
         <div class="scroll">
           <${Table}
             label="Transactions not final"
-            columns=${attemptColumns(network)}
+            columns=${attemptColumns(network, CARRIES)}
             rows=${attempts}
             keyOf=${({ accountNonce }) => accountNonce}
           />

@@ -1,12 +1,13 @@
 import { Address, Id, Transaction } from '../components/address.js';
 import { Amount } from '../components/amount.js';
-import { duration, gwei } from '../components/format.js';
+import { duration } from '../components/format.js';
 import { html } from '../components/html.js';
 import { Empty, ErrorBox, Off, State } from '../components/notes.js';
 import { usePolled } from '../components/polled.js';
 import { Table } from '../components/table.js';
 import { Time } from '../components/time.js';
 import { ask } from './api.js';
+import { attemptColumns } from './attempts.js';
 import { hrefOf } from './place.js';
 import { stepsOf } from './steps.js';
 
@@ -92,23 +93,8 @@ function Timeline({ steps }) {
   </ol>`;
 }
 
-const attemptColumns = (network) => [
-  { name: 'Lane', cell: ({ lane }) => html`<code>${lane}</code>` },
-  { name: 'Nonce', cell: ({ accountNonce }) => String(accountNonce), isNumber: true },
-  { name: 'Kind', cell: ({ kind }) => kind },
-  {
-    name: 'Transaction',
-    cell: ({ transactions }) =>
-      html`<${Transaction} value=${transactions.at(-1)} network=${network} isShort />`,
-  },
-  {
-    name: 'Fee bumps',
-    cell: ({ transactions }) => String(transactions.length - 1),
-    isNumber: true,
-  },
-  { name: 'Highest fee', cell: ({ maxFeePerGasWei }) => gwei(maxFeePerGasWei), isNumber: true },
-  { name: 'Age', cell: ({ ageMs }) => duration(ageMs), isNumber: true },
-];
+const LANE = { name: 'Lane', cell: ({ lane }) => html`<code>${lane}</code>` };
+const KIND = { name: 'Kind', cell: ({ kind }) => kind };
 
 function HistoryNotes({ history }) {
   const { status, error, row, differences = [] } = history;
@@ -161,7 +147,7 @@ export function Life({ fields }) {
               <div class="scroll">
                 <${Table}
                   label="Transactions that carry it"
-                  columns=${attemptColumns(life.network)}
+                  columns=${[LANE, ...attemptColumns(life.network, KIND)]}
                   rows=${life.attempts}
                   keyOf=${({ lane, accountNonce }) => `${lane} ${accountNonce}`}
                 />

@@ -329,6 +329,8 @@ function Description({ api }) {
   const operations = operationsOf(api);
   const found = operations.filter((one) => fits(one, words));
   useEffect(() => {
+    // What a link leads to is not hidden by what was searched for.
+    setSearch('');
     const place = target && document.getElementById(target);
     if (place) place.scrollIntoView();
   }, [target]);

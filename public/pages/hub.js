@@ -245,6 +245,17 @@ function Share({ client, name, action, made, onMade }) {
     </p>`;
 }
 
+/** Where a file is read by anybody in a public hub, and bought in any. */
+const fileUrl = ({ owner }, name) =>
+  String(urlOf(`api/download/${owner}/${encodeURIComponent(name)}`));
+
+const Where = ({ client, name, isForSale }) =>
+  html`<p>
+    ${isForSale ? 'Buyers pay at' : 'Anyone can read it at'}${' '}
+    <code id="address-of-file" class="long">${fileUrl(client, name)}</code>
+    <${CopyButton} text=${fileUrl(client, name)} label="the address" />
+  </p>`;
+
 function OneFile({ file, client, action, tokens, links, addLink, reopen, remove }) {
   const { name, versions, price, priceError } = file;
   const made = links.findLast((one) => one.name === name)?.link;
@@ -260,7 +271,20 @@ function OneFile({ file, client, action, tokens, links, addLink, reopen, remove 
             : html`For sale: <${Price} price=${price} />`
       }
     </p>
-    <${Share} client=${client} name=${name} action=${action} made=${made} onMade=${addLink} />
+    ${
+      (isPublic || price !== undefined) &&
+      html`<${Where} client=${client} name=${name} isForSale=${price !== undefined} />`
+    }
+    ${
+      !isPublic &&
+      html`<${Share}
+        client=${client}
+        name=${name}
+        action=${action}
+        made=${made}
+        onMade=${addLink}
+      />`
+    }
     <${Sell}
       client=${client}
       name=${name}
@@ -501,12 +525,15 @@ function Owner({ client, first, tokens, leave }) {
         open=${open}
         more=${more}
       />
-      <${Links}
-        client=${client}
-        action=${action}
-        links=${links}
-        removeLinks=${(isGone) => setLinks(links.filter((one) => !isGone(one)))}
-      />
+      ${
+        !isPublic &&
+        html`<${Links}
+          client=${client}
+          action=${action}
+          links=${links}
+          removeLinks=${(isGone) => setLinks(links.filter((one) => !isGone(one)))}
+        />`
+      }
       <${Retention} client=${client} action=${action} />
       ${
         isDeleting &&

@@ -262,7 +262,8 @@ function Withdraw({ address, owner, choices, action, me, canSend }) {
       canSend
         ? html`<p class="quiet">
               Goes to your own address. Your browser wallet pays the gas. It counts against the
-              limits like a payment; raise them first if they are too low.
+              limits like a payment, and must not be above “Ask me above”. Raise the limits first if
+              they are too low.
             </p>
             <form class="fields" onSubmit=${onSubmit}>
               <${TokenChoice} choices=${tokens} />

@@ -141,7 +141,7 @@ export class GradeFacilitator {
       else if (what === 'verify') this.#verify(read, response);
       else await this.#settle(read, request, response);
     } else {
-      sendJson(response, 404, { error: 'There is nothing here.' });
+      sendJson(response, 404, { error: 'No such path.', code: 'no_such_path' });
     }
   }
 
@@ -170,8 +170,12 @@ export class GradeFacilitator {
     response: ServerResponse,
   ): Promise<void> {
     const status = found === undefined ? undefined : await this.#settles.byId(found);
-    if (status === undefined) sendJson(response, 404, { error: 'There is nothing here.' });
-    else sendJson(response, 200, id === undefined ? { settlements: [status] } : status);
+    if (status === undefined) {
+      sendJson(response, 404, {
+        error: 'No settlement is known by this.',
+        code: 'settlement_not_found',
+      });
+    } else sendJson(response, 200, id === undefined ? { settlements: [status] } : status);
   }
 
   /** As the service does: what is sold is a duplicate, anything else that can be read is good. */

@@ -69,9 +69,14 @@ describe.each([
     expect(row).toMatch(/^report\.md .*\| 11 B \|/);
   });
 
-  it('shares it by a link, which opens it, and revokes the link', async () => {
+  it('shares it: by a link of a private hub, which it revokes; a public one shows it to all', async () => {
     await evaluate(`document.querySelector('#list tbody button').click()`);
-    await person.untilShown('share');
+    await person.untilShown('one');
+    if (mode === 'public') {
+      const address = await textOf('address-of-file');
+      expect(await (await fetch(address)).text()).toBe('# A report\n');
+      return;
+    }
     await submit('share', { hours: '1' });
     await person.browser.until(`document.getElementById('link').textContent !== ''`);
     const link = await textOf('link');

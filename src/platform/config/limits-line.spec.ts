@@ -7,7 +7,7 @@ const base = { REDIS_URL: 'redis://r', SIGNER_KEYS: SIGNER.key, NETWORKS: 'eip15
 
 it('says which limits hold, and which do not', () => {
   expect(limitsLine(AppConfig.fromEnv(base))).toBe(
-    'Limits: gas a day on eip155:56: unlimited of a lane, unlimited of a payee; gas price on eip155:56: 5 gwei; settles a second of a caller: unlimited; settlements that wait on a chain: 10000; callers: everybody; assets: all; payees: all',
+    'Limits: gas a day on eip155:56: unlimited per lane, unlimited per payee; gas price on eip155:56: 5 gwei; settles per second and caller: unlimited; settlements waiting per network: 10000; callers: everybody; assets: all; payees: all',
   );
   const limited = AppConfig.fromEnv({
     ...base,
@@ -17,6 +17,6 @@ it('says which limits hold, and which do not', () => {
     API_KEYS_FILE: '/keys.json',
   });
   expect(limitsLine(limited)).toMatch(
-    /eip155:56: 0\.1 coins of a lane.*: 1\.5 gwei.*caller: 20;.*callers: API keys/,
+    /eip155:56: 0\.1 coins per lane.*: 1\.5 gwei.*caller: 20;.*callers: API keys/,
   );
 });

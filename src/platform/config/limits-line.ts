@@ -6,15 +6,15 @@ export function limitsLine({ networks, queueMax, access, admission }: AppConfig)
   const ofNetworks = networks.map((one) => {
     const { network, maxGasPriceWei, dailyGasBudgetWei, dailyPayeeGasBudgetWei } = one;
     return [
-      `gas a day on ${network}: ${coins(dailyGasBudgetWei)} of a lane, ${coins(dailyPayeeGasBudgetWei)} of a payee`,
+      `gas a day on ${network}: ${coins(dailyGasBudgetWei)} per lane, ${coins(dailyPayeeGasBudgetWei)} per payee`,
       `gas price on ${network}: ${formatGwei(maxGasPriceWei)} gwei`,
     ];
   });
   const { settle } = access.rateLimits;
   return `Limits: ${[
     ...ofNetworks.flat(),
-    `settles a second of a caller: ${settle === 0 ? 'unlimited' : settle}`,
-    `settlements that wait on a chain: ${queueMax}`,
+    `settles per second and caller: ${settle === 0 ? 'unlimited' : settle}`,
+    `settlements waiting per network: ${queueMax}`,
     `callers: ${callersOf(access)}`,
     `assets: ${admission.assetsAllow === undefined ? 'all' : admission.assetsAllow.size}`,
     `payees: ${admission.payeesAllow === undefined ? 'all' : admission.payeesAllow.size}`,
