@@ -23,7 +23,7 @@ const HOSTILE = [
   'a & b + c?d=e#f%20',
 ];
 
-/** What is not seen is shown by its number. */
+/** Invisible characters are shown by their numbers. */
 const shownAs = (name: string): string => name.replace('\u202E', '⟨U+202E⟩');
 
 describe('the page of an owner of files, in a browser', () => {

@@ -17,8 +17,8 @@ const SETTINGS = {
 };
 
 describe.each([
-  ['private', 1280],
-  ['public', 390],
+  ['private', 390],
+  ['public', 1280],
 ])('an owner of files in a %s hub, %i pixels wide', (mode, width) => {
   const dir = mkdtempSync(join(tmpdir(), 'x402-files-'));
   let world: HubWorld;

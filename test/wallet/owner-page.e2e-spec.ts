@@ -142,7 +142,7 @@ const LIMIT = {
   spent: AMOUNT,
   left: AMOUNT,
 };
-/** What is not seen is shown by its number. */
+/** Invisible characters are shown by their numbers. */
 const SHOWN = HOSTILE.replace('\u202e', '⟨U+202E⟩');
 /** Worse than the service lets in: the page trusts none of it. */
 const ANSWERS: Readonly<Record<string, unknown>> = {
