@@ -204,7 +204,9 @@ describe('the page of the catalogue, in a browser', () => {
       document.getElementById('resource').value = 'https://shop.example/x';
       document.getElementById('check').requestSubmit();
     })()`);
-    await browser.until(`document.getElementById('standing').textContent.includes('catalogue_off')`);
+    await browser.until(
+      `document.getElementById('standing').textContent.includes('catalogue_off')`,
+    );
     answers.list = { items: [], pagination: {} };
     await ask({ network: '', token: '', order: '' });
     await browser.until(

@@ -65,7 +65,9 @@ describe('the page of an owner of files, in a browser', () => {
     const before = await textOf('link');
     await fill('hours', '1');
     await submit('share');
-    await person.browser.until(`document.getElementById('link').textContent !== ${JSON.stringify(before)}`);
+    await person.browser.until(
+      `document.getElementById('link').textContent !== ${JSON.stringify(before)}`,
+    );
   };
 
   beforeAll(async () => {
@@ -102,7 +104,9 @@ describe('the page of an owner of files, in a browser', () => {
     expect(names.sort()).toEqual(['note', 'sold', ...HOSTILE.map(shownAs)].sort());
     expect(await textOf('owner')).toBe(person.owner.address);
     expect(await person.browser.evaluate('document.title')).toBe('Files · x402-settle');
-    expect(await person.browser.evaluate(`document.querySelectorAll('main img, main a').length`)).toBe(0);
+    expect(
+      await person.browser.evaluate(`document.querySelectorAll('main img, main a').length`),
+    ).toBe(0);
     for (const name of HOSTILE) await open(name);
     // What is not for sale has no price, which is an answer that browsers note.
     const noted = person.browser.complaints.filter((text) => !text.includes('/api/price?'));
@@ -115,7 +119,10 @@ describe('the page of an owner of files, in a browser', () => {
     expect(await textOf('used')).toBe(`Used: ${bytes} B of 2.0 KiB.`);
     const rows = (await person.rows('list')).map((row) => row.split(' | '));
     const told = new Map(rows.map(([name = '', ...cells]) => [name, cells.slice(3, 5)]));
-    expect(told.get('sold')).toEqual(['text/html', `70 smallest units of ${ASSET.slice(0, 10)}…${ASSET.slice(-6)} on eip155:97`]);
+    expect(told.get('sold')).toEqual([
+      'text/html',
+      `70 smallest units of ${ASSET.slice(0, 10)}…${ASSET.slice(-6)} on eip155:97`,
+    ]);
     expect(told.get('note')).toEqual(['text/plain', '']);
     expect(await person.browser.evaluate(`document.getElementById('one') === null`)).toBe(true);
   });
