@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../test/builders/platform/concurrency/clock.js';
 import type { RedisSetUp } from '../platform/redis/redis-watch.js';
-import type { Outbox } from '../settlement/ledger/outbox.js';
 import type { ArchiveCondition } from './archive.js';
 import { HistoryHealth } from './history-health.js';
 
@@ -19,16 +18,18 @@ describe('the health of the history', () => {
     clock = new TestClock();
     backlog = { entries: 0, oldestMs: 0 };
     [used, max, trouble] = [100 * MIB, 1000 * MIB, undefined];
-    health = new HistoryHealth({
-      outbox: { backlog: () => Promise.resolve({ ...backlog }) } as unknown as Outbox,
-      chainIds: [56, 97],
-      redis: {
-        setUp: () =>
-          Promise.resolve({ usedMemoryBytes: used, maxMemoryBytes: max } as unknown as RedisSetUp),
+    const archiver = {
+      get trouble() {
+        return trouble;
       },
-      trouble: () => trouble,
-      clock,
-    });
+    };
+    const redis = {
+      setUp: () =>
+        Promise.resolve({ usedMemoryBytes: used, maxMemoryBytes: max } as unknown as RedisSetUp),
+    };
+    const outbox = { backlog: () => Promise.resolve({ ...backlog }) };
+    const chains = { ledgerChainIds: [56, 97] };
+    health = new HistoryHealth(outbox, redis, { isAway: false }, chains, clock, archiver);
   });
 
   const facts = async () => {

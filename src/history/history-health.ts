@@ -1,22 +1,17 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import type { Clock } from '../platform/concurrency/clock.js';
 import { CachedPromise } from '../platform/concurrency/cached-promise.js';
+import { Clock } from '../platform/concurrency/clock.js';
+import { AppConfig } from '../platform/config/app-config.js';
 import { FeatureHealth, type HealthReport } from '../platform/observability/feature-health.js';
-import type { RedisWatch } from '../platform/redis/redis-watch.js';
+import { RedisWatch } from '../platform/redis/redis-watch.js';
 import { caip2Of } from '../protocol/payment/network.js';
+import { OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Backlog, Outbox } from '../settlement/ledger/outbox.js';
 import type { ArchiveCondition } from './archive.js';
+import { Archiver } from './archiver.js';
+import { BoundedArchive } from './bounded-archive.js';
 import { MemoryTrend } from './memory-trend.js';
-
-interface HistoryHealthOptions {
-  readonly outbox: Outbox;
-  readonly chainIds: readonly number[];
-  readonly redis: Pick<RedisWatch, 'setUp'>;
-  /** Of the archiver of this process, where it has one. */
-  readonly trouble: () => ArchiveCondition | undefined;
-  readonly clock: Clock;
-}
 
 /** The backlog of a network. */
 type NetworkBacklog = Backlog & { readonly network: string };
@@ -32,17 +27,26 @@ const KEPT_MS = 1000;
 const LAGGING_MS = 60_000;
 
 /** How far the archive is behind. Settling never waits for it, but what waits fills Redis. */
+@Injectable()
 export class HistoryHealth extends FeatureHealth {
   readonly name = 'history';
   readonly #state: CachedPromise<HistoryState>;
   readonly #trend = new MemoryTrend();
 
-  constructor(private readonly options: HistoryHealthOptions) {
+  /** @param archiver - in processes with the role history. */
+  constructor(
+    @Inject(OUTBOX) private readonly outbox: Pick<Outbox, 'backlog'>,
+    @Inject(RedisWatch) private readonly redis: Pick<RedisWatch, 'setUp'>,
+    @Inject(BoundedArchive) private readonly archive: Pick<BoundedArchive, 'isAway'>,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'steady'>,
+    @Optional() @Inject(Archiver) private readonly archiver?: Pick<Archiver, 'trouble'>,
+  ) {
     super();
     this.#state = new CachedPromise(
       () => this.#look(),
       KEPT_MS,
-      () => options.clock.steady(),
+      () => clock.steady(),
     );
   }
 
@@ -55,7 +59,7 @@ export class HistoryHealth extends FeatureHealth {
   async report(): Promise<HealthReport> {
     const { backlogs, memoryHoursLeft } = await this.state();
     const lagMs = Math.max(0, ...backlogs.map(({ oldestMs }) => oldestMs));
-    const code = this.options.trouble() ?? (lagMs > LAGGING_MS ? 'lagging' : undefined);
+    const code = this.#trouble ?? (lagMs > LAGGING_MS ? 'lagging' : undefined);
     return {
       isUp: true,
       facts: {
@@ -70,11 +74,15 @@ export class HistoryHealth extends FeatureHealth {
     };
   }
 
+  get #trouble(): ArchiveCondition | undefined {
+    return this.archiver?.trouble ?? (this.archive.isAway ? 'database_unreachable' : undefined);
+  }
+
   async #look(): Promise<HistoryState> {
-    const { outbox, chainIds, redis, clock } = this.options;
+    const { outbox, config, redis, clock } = this;
     const [setUp, ...backlogs] = await Promise.all([
       redis.setUp(),
-      ...chainIds.map(async (chainId) => ({
+      ...config.ledgerChainIds.map(async (chainId) => ({
         network: caip2Of(chainId),
         ...(await outbox.backlog(chainId)),
       })),

@@ -1,19 +1,18 @@
 import {
   type DynamicModule,
   Global,
+  Inject,
+  Injectable,
   Module,
   type OnModuleDestroy,
   Optional,
   type Provider,
 } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
-import { provide } from '../platform/nest/provide.js';
 import { fanOut } from '../platform/observability/fan-out.js';
-import { RedisWatch } from '../platform/redis/redis-watch.js';
 import type { CooledSettlements } from '../settlement/ledger/cooled-settlements.js';
 import { COOLED_SETTLEMENTS, OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -33,39 +32,25 @@ import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 import { tablesLog } from './tables-log.js';
 import { EventWriter } from './webhooks/event-writer.js';
 
-interface ArchiverParts {
-  readonly config: AppConfig;
-  readonly pools: DatabasePools;
-  readonly outbox: Outbox;
-  readonly cooled: CooledSettlements;
-  readonly processes: ProcessRegistry;
-  readonly tables: HistoryTables;
-  readonly observer: HistoryObserver;
-  readonly logger: PinoLogger;
+@Injectable()
+class ArchiverParts {
+  constructor(
+    readonly config: AppConfig,
+    readonly pools: DatabasePools,
+    @Inject(OUTBOX) readonly outbox: Outbox,
+    @Inject(COOLED_SETTLEMENTS) readonly cooled: CooledSettlements,
+    readonly processes: ProcessRegistry,
+    readonly tables: HistoryTables,
+    @Inject(HistoryObserver) readonly observer: HistoryObserver,
+    readonly logger: PinoLogger,
+  ) {}
 }
 
-interface HealthParts {
-  readonly config: AppConfig;
-  readonly outbox: Outbox;
-  readonly redis: RedisWatch;
-  readonly archive: BoundedArchive;
-  readonly modules: ModuleRef;
-}
-
-const ARCHIVER = provide(
-  Archiver,
-  {
-    config: AppConfig,
-    pools: DatabasePools,
-    outbox: OUTBOX,
-    cooled: COOLED_SETTLEMENTS,
-    processes: ProcessRegistry,
-    tables: HistoryTables,
-    observer: HistoryObserver,
-    logger: PinoLogger,
-  },
-  startedArchiver,
-);
+const ARCHIVER: Provider = {
+  provide: Archiver,
+  inject: [ArchiverParts],
+  useFactory: startedArchiver,
+};
 
 /** Of every process that uses the ledger: what has left it is looked up there. */
 const ARCHIVE: Provider = {
@@ -78,28 +63,6 @@ const ARCHIVE: Provider = {
       clock: systemClock,
     }),
 };
-
-const HEALTH = provide(
-  HistoryHealth,
-  {
-    config: AppConfig,
-    outbox: OUTBOX,
-    redis: RedisWatch,
-    archive: BoundedArchive,
-    modules: ModuleRef,
-  },
-  ({ config, outbox, redis, archive, modules }: HealthParts) =>
-    new HistoryHealth({
-      outbox,
-      redis,
-      chainIds: config.ledgerChainIds,
-      clock: systemClock,
-      trouble: () =>
-        (config.hasRole('history')
-          ? modules.get(Archiver, { strict: false }).trouble
-          : undefined) ?? (archive.isAway ? 'database_unreachable' : undefined),
-    }),
-);
 
 const TABLES: Provider = {
   provide: HistoryTables,
@@ -128,8 +91,8 @@ export class HistoryModule implements OnModuleDestroy {
         isOn
           ? { provide: SETTLEMENT_ARCHIVE, useExisting: BoundedArchive }
           : { provide: SETTLEMENT_ARCHIVE, useValue: NO_ARCHIVE },
-        ...(isOn ? [ARCHIVE, HEALTH, TABLES] : [NoHistory]),
-        ...(config.hasRole('history') ? [ARCHIVER] : []),
+        ...(isOn ? [ARCHIVE, HistoryHealth, TABLES] : [NoHistory]),
+        ...(config.hasRole('history') ? [ArchiverParts, ARCHIVER] : []),
       ],
       exports: [
         SETTLEMENT_ARCHIVE,

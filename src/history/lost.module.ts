@@ -1,9 +1,15 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Injectable,
+  Module,
+  type Provider,
+} from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
-import { provide } from '../platform/nest/provide.js';
 import { fanOut } from '../platform/observability/fan-out.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { ChainUnavailableError } from '../protocol/errors.js';
@@ -22,31 +28,21 @@ import { PostgresSettlementHistory } from './postgres/postgres-settlement-histor
 import { PostgresUnfinished } from './postgres/postgres-unfinished.js';
 import { EventWriter } from './webhooks/event-writer.js';
 
-interface LostParts {
-  readonly config: AppConfig;
-  readonly pools: DatabasePools;
-  readonly ledger: LedgerConnections;
-  readonly outbox: Outbox;
-  readonly laneQueries: LaneQueries;
-  readonly tables: HistoryTables;
-  readonly observer: HistoryObserver;
-  readonly logger: PinoLogger;
+@Injectable()
+class LostParts {
+  constructor(
+    readonly config: AppConfig,
+    readonly pools: DatabasePools,
+    readonly ledger: LedgerConnections,
+    @Inject(OUTBOX) readonly outbox: Outbox,
+    @Inject(LANE_QUERIES) readonly laneQueries: LaneQueries,
+    readonly tables: HistoryTables,
+    @Inject(HistoryObserver) readonly observer: HistoryObserver,
+    readonly logger: PinoLogger,
+  ) {}
 }
 
-const LOST = provide(
-  LostSettlements,
-  {
-    config: AppConfig,
-    pools: DatabasePools,
-    ledger: LedgerConnections,
-    outbox: OUTBOX,
-    laneQueries: LANE_QUERIES,
-    tables: HistoryTables,
-    observer: HistoryObserver,
-    logger: PinoLogger,
-  },
-  started,
-);
+const LOST: Provider = { provide: LostSettlements, inject: [LostParts], useFactory: started };
 
 /** Whether a process ends what a lost ledger has left: an archiver that knows chains. */
 export function endsLost(config: AppConfig): boolean {
@@ -58,7 +54,7 @@ export function endsLost(config: AppConfig): boolean {
 @Module({})
 export class LostModule {
   static forRoot(): DynamicModule {
-    return { module: LostModule, providers: [LOST], exports: [LostSettlements] };
+    return { module: LostModule, providers: [LostParts, LOST], exports: [LostSettlements] };
   }
 }
 

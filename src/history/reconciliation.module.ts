@@ -1,9 +1,15 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Injectable,
+  Module,
+  type Provider,
+} from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
-import { provide } from '../platform/nest/provide.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
@@ -18,40 +24,24 @@ import { reconcileNetwork } from './reconciliation/reconcile-network.js';
 import { ReconciliationHealth } from './reconciliation/reconciliation-health.js';
 import { reconciliationLog } from './reconciliation/reconciliation-log.js';
 
-interface DailyParts {
-  readonly config: AppConfig;
-  readonly pools: DatabasePools;
-  readonly ledger: LedgerConnections;
-  readonly outbox: Outbox;
-  readonly processes: ProcessRegistry;
-  readonly tables: HistoryTables;
-  readonly logger: PinoLogger;
+@Injectable()
+class DailyParts {
+  constructor(
+    readonly config: AppConfig,
+    readonly pools: DatabasePools,
+    readonly ledger: LedgerConnections,
+    @Inject(OUTBOX) readonly outbox: Outbox,
+    readonly processes: ProcessRegistry,
+    readonly tables: HistoryTables,
+    readonly logger: PinoLogger,
+  ) {}
 }
 
-const DAILY = provide(
-  DailyReconciliation,
-  {
-    config: AppConfig,
-    pools: DatabasePools,
-    ledger: LedgerConnections,
-    outbox: OUTBOX,
-    processes: ProcessRegistry,
-    tables: HistoryTables,
-    logger: PinoLogger,
-  },
-  startedDaily,
-);
-
-const HEALTH = provide(
-  ReconciliationHealth,
-  { config: AppConfig, daily: DailyReconciliation },
-  ({ config, daily }: { readonly config: AppConfig; readonly daily: DailyReconciliation }) =>
-    new ReconciliationHealth({
-      newest: () => daily.newest,
-      chainIds: config.networks.map(({ chainId }) => chainId),
-      now: () => systemClock.now(),
-    }),
-);
+const DAILY: Provider = {
+  provide: DailyReconciliation,
+  inject: [DailyParts],
+  useFactory: startedDaily,
+};
 
 /** The daily reconciliation, in processes with the role history where a time is set for it. */
 @Global()
@@ -60,7 +50,7 @@ export class ReconciliationModule {
   static forRoot(): DynamicModule {
     return {
       module: ReconciliationModule,
-      providers: [DAILY, HEALTH],
+      providers: [DailyParts, DAILY, ReconciliationHealth],
       exports: [DailyReconciliation, ReconciliationHealth],
     };
   }

@@ -202,11 +202,8 @@ describe('the health of the books', () => {
   const now = MIDNIGHT;
   const report = (...newest: readonly NewestRun[]) => {
     const byChain = new Map(newest.map((run) => [run.chainId, run]));
-    const health = new ReconciliationHealth({
-      newest: () => byChain,
-      chainIds: [56],
-      now: () => now,
-    });
+    const networks = [{ chainId: 56 }];
+    const health = new ReconciliationHealth({ newest: byChain }, { networks }, { now: () => now });
     const { isUp, facts } = health.report();
     return { isUp, ...facts };
   };

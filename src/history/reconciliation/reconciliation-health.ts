@@ -1,6 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/concurrency/clock.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { FeatureHealth, type HealthReport } from '../../platform/observability/feature-health.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { NewestRun } from './daily-reconciliation.js';
+import { DailyReconciliation } from './daily-reconciliation.js';
 import { DIFFERENCES, differencesIn } from './difference.js';
 
 /** What the newest daily run of a network found. */
@@ -12,24 +15,25 @@ interface NetworkFindings {
   readonly finishedAtMs: number;
 }
 
-interface ReconciliationHealthOptions {
-  readonly newest: () => ReadonlyMap<number, NewestRun>;
-  readonly chainIds: readonly number[];
-  readonly now: () => number;
-}
-
 /** A run a day; an hour for one that waits for the archive. */
 const OVERDUE_MS = 26 * 3_600_000;
 
 /** The findings of the daily runs. */
+@Injectable()
 export class ReconciliationHealth extends FeatureHealth {
   readonly name = 'reconciliation';
-  constructor(private readonly options: ReconciliationHealthOptions) {
+
+  constructor(
+    @Inject(DailyReconciliation) private readonly daily: Pick<DailyReconciliation, 'newest'>,
+    @Inject(AppConfig)
+    private readonly config: { readonly networks: readonly { readonly chainId: number }[] },
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+  ) {
     super();
   }
 
   state(): readonly NetworkFindings[] {
-    return [...this.options.newest().values()].map((run) => ({
+    return [...this.daily.newest.values()].map((run) => ({
       network: caip2Of(run.chainId),
       differences: new Map(
         Object.keys(DIFFERENCES).map((name) => [name, run.counts.get(name) ?? 0]),
@@ -41,17 +45,17 @@ export class ReconciliationHealth extends FeatureHealth {
 
   /** The line of `/health`: up, for differences of the books stop no settlement. */
   report(): HealthReport {
-    const { newest, chainIds, now } = this.options;
-    const runs = [...newest().values()];
+    const { newest } = this.daily;
+    const runs = [...newest.values()];
     const all = runs.reduce((sum, { counts }) => sum + differencesIn(counts), 0);
     const notChecked = runs.reduce((sum, { counts }) => sum + (counts.get('not_checked') ?? 0), 0);
     const oldest = Math.min(...runs.map(({ finishedAt }) => finishedAt.getTime()));
-    const isMissing = chainIds.some((chainId) => !newest().has(chainId));
+    const isMissing = this.config.networks.some(({ chainId }) => !newest.has(chainId));
     const code = codeOf({
       differences: all - notChecked,
       notChecked,
       isMissing,
-      isOverdue: runs.length > 0 && now() - oldest > OVERDUE_MS,
+      isOverdue: runs.length > 0 && this.clock.now() - oldest > OVERDUE_MS,
     });
     return {
       isUp: true,

@@ -39,3 +39,5 @@ export interface LaneObserver {
 
 /** Who listens beside the log. */
 export const LaneObserver = Symbol('LaneObserver');
+/** One that also logs. */
+export const LOGGED_LANES = Symbol('LOGGED_LANES');

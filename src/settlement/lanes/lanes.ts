@@ -1,28 +1,38 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Address } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { HeadWatcher } from '../../platform/chain/head-watcher.js';
 import { confirmedLevel } from '../../platform/chain/payer-account.js';
-import type { Clock } from '../../platform/concurrency/clock.js';
-import type { AppConfig, NetworkConfig } from '../../platform/config/app-config.js';
+import { Clock } from '../../platform/concurrency/clock.js';
+import { AppConfig, type NetworkConfig } from '../../platform/config/app-config.js';
 import type { SignerKey } from '../../platform/config/signer-settings.js';
+import { SUBSCRIBER_REDIS } from '../../platform/redis/redis.module.js';
 import type { DigestSigner } from '../../platform/signing/digest-signer.js';
 import { signerFor } from '../../platform/signing/signer-for.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { workChannel } from '../ledger/keys.js';
 import type { LaneLedger } from '../ledger/lane-store.js';
-import type { ProcessRegistry } from '../ledger/process-registry.js';
+import {
+  LANE_ATTEMPTS,
+  LANE_ENDINGS,
+  LANE_LEASES,
+  LANE_QUERIES,
+  LANE_QUEUE,
+  REFILL_STORE,
+} from '../ledger/ledger.module.js';
+import { ProcessRegistry } from '../ledger/process-registry.js';
 import type { LaneQueries } from '../ledger/queries/lane-queries.js';
-import type { LaneStatuses } from '../ledger/queries/lane-statuses.js';
+import { LaneStatuses } from '../ledger/queries/lane-statuses.js';
 import type { RefillStore } from '../ledger/refill-store.js';
-import type { SettlementConsumers } from '../queue/settlement.processor.js';
+import { SettlementConsumers } from '../queue/settlement.processor.js';
 import { ChainWorker } from './chain-worker.js';
 import { ChainOutcomeResolver } from './following/chain-outcome-resolver.js';
 import { ChainReceiptReader } from './following/chain-receipt-reader.js';
 import { ParkedFollower } from './following/parked-follower.js';
 import { LaneHolder } from './lane-holder.js';
-import type { LaneObserver } from './lane-observer.js';
+import { type LaneObserver,LOGGED_LANES } from './lane-observer.js';
 import { LaneReporter } from './lane-reporter.js';
 import { type ChainParts, LaneRunner, type LaneRunnerOptions } from './lane-runner.js';
 import type { LaneEvents, TransactionSigner } from './ports.js';
@@ -34,18 +44,29 @@ import { LearnedGasEstimates } from './sending/gas-estimates.js';
 import { LaneSigner } from './sending/lane-signer.js';
 import { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 
-interface LanesOptions {
-  readonly config: AppConfig;
-  readonly chains: ChainRegistry;
+/** Of the whole process. */
+@Injectable()
+export class LanesParts {
   readonly ledger: LaneLedger;
-  readonly refills: RefillStore;
-  readonly statuses: LaneStatuses;
-  readonly processes: ProcessRegistry;
-  readonly laneQueries: LaneQueries;
-  readonly subscriber: Redis;
-  readonly consumers: SettlementConsumers;
-  readonly observer: LaneObserver;
-  readonly clock: Clock;
+
+  constructor(
+    readonly config: AppConfig,
+    readonly chains: ChainRegistry,
+    @Inject(LANE_LEASES) leases: LaneLedger['leases'],
+    @Inject(LANE_QUEUE) queue: LaneLedger['queue'],
+    @Inject(LANE_ATTEMPTS) attempts: LaneLedger['attempts'],
+    @Inject(LANE_ENDINGS) endings: LaneLedger['endings'],
+    @Inject(REFILL_STORE) readonly refills: RefillStore,
+    readonly statuses: LaneStatuses,
+    readonly processes: ProcessRegistry,
+    @Inject(LANE_QUERIES) readonly laneQueries: LaneQueries,
+    @Inject(SUBSCRIBER_REDIS) readonly subscriber: Redis,
+    readonly consumers: SettlementConsumers,
+    @Inject(LOGGED_LANES) readonly observer: LaneObserver,
+    @Inject(Clock) readonly clock: Clock,
+  ) {
+    this.ledger = { leases, queue, attempts, endings };
+  }
 }
 
 /** @param own - in which it differs from the other lanes of its chain. */
@@ -62,7 +83,7 @@ export class Lanes {
   readonly #reporter: LaneReporter;
   readonly #signers: DigestSigner[] = [];
 
-  constructor(private readonly options: LanesOptions) {
+  constructor(private readonly options: LanesParts) {
     const { config, chains, ledger, processes, laneQueries, statuses, observer, clock } = options;
     this.#workers = config.networks.flatMap((network) => {
       const chain = chains.get(network.chainId);
