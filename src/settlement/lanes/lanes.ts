@@ -32,7 +32,7 @@ import { ChainOutcomeResolver } from './following/chain-outcome-resolver.js';
 import { ChainReceiptReader } from './following/chain-receipt-reader.js';
 import { ParkedFollower } from './following/parked-follower.js';
 import { LaneHolder } from './lane-holder.js';
-import { type LaneObserver,LOGGED_LANES } from './lane-observer.js';
+import { type LaneObserver, LOGGED_LANES } from './lane-observer.js';
 import { LaneReporter } from './lane-reporter.js';
 import { type ChainParts, LaneRunner, type LaneRunnerOptions } from './lane-runner.js';
 import type { LaneEvents, TransactionSigner } from './ports.js';
