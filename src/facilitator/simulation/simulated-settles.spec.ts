@@ -168,7 +168,12 @@ describe('a simulated settle', () => {
 
   it.each<[string, Partial<SimulationTerms>, string | undefined, RegExp]>([
     ['on a main network', {}, 'eip155:56', /test networks only/],
-    ['of a reorg of what is final', { finality: 'finalized' }, undefined, /no reorg/],
+    [
+      'of a reorg of what is final',
+      { finality: 'finalized' },
+      undefined,
+      /reorg needs Settle-Finality: included/,
+    ],
   ])('%s is refused, and says why', async (_, terms, network, message) => {
     await expect(settle('reorg', terms, requestOf(2, network))).rejects.toThrow(message);
   });

@@ -19,7 +19,9 @@ export const BUCKET_IN_PATH = {
 };
 const KIND_BODY = {
   type: 'object',
-  properties: { kind: { enum: [...BUCKET_KINDS, '', null], default: 'memory' } },
+  properties: {
+    kind: { type: 'string', nullable: true, enum: [...BUCKET_KINDS, '', null], default: 'memory' },
+  },
 };
 
 /** Buckets. A bucket's name belongs to its owner: another owner may use the same name. */
