@@ -106,8 +106,9 @@ export class Downloads {
     const [owner, id] = [canonicalOwner(asked.owner), asked.id];
     if (this.config.hub.sales === undefined || owner === '') return false;
     const named = await this.hub.lookUp(owner, id);
-    if (asked.bucket !== undefined && named?.object.bucket !== asked.bucket) return false;
-    if (named?.terms !== undefined) {
+    // Bought bytes stay readable at their URL when the name moves to another bucket or is removed; they are not sold there.
+    const isHere = asked.bucket === undefined || named?.object.bucket === asked.bucket;
+    if (isHere && named?.terms !== undefined) {
       await this.#sell(request, response, { ...named, terms: named.terms }, asked);
       return true;
     }

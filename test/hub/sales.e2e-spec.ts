@@ -250,6 +250,19 @@ describe.each(['public', 'private'])('files for sale in a %s hub', (mode) => {
     expect((await signed(owner, 'GET', pathOf('kept'))).text).toBe('a newer one');
   });
 
+  it('is read by its buyer at the URL of its bucket, also when the name is in another bucket by now', async () => {
+    await sell('moved');
+    const buyer = await world.payer({ balance: ENDOWMENT });
+    const bought = await download('moved', await paymentFor(buyer, 'moved'));
+    const token = { 'hub-access': bought.headers.get('hub-access') ?? '' };
+    const body = { owner: owner.address, id: 'moved', bucket: 'elsewhere', message: 'another' };
+    expect((await signed(owner, 'POST', '/api/upload', JSON.stringify(body))).status).toBe(200);
+    const bucket = owner.address.toLowerCase();
+    const object = `/v1/buckets/${bucket}/objects/moved/content?owner=${bucket}`;
+    expect((await hub.get(object, token)).text).toBe(REPORT);
+    expect((await hub.get(object)).text).not.toBe(REPORT);
+  });
+
   it('is not given away in a conversation', async () => {
     await sell('chat_0', 'not for free');
     await store('chat_1', 'for free');
