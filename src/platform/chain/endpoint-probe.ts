@@ -24,9 +24,10 @@ const METHOD_NOT_FOUND = -32_601;
 const REFUSALS_WITHOUT_LOGS = 3;
 /**
  * Probes in a row with answers to all except the `finalized` tag, before an endpoint counts as one without the tag: its
- * blocks count by their depth then. As a silent one it would keep every outcome pending.
+ * blocks count by their depth then. As a silent one it would keep every outcome pending. Ten minutes, a probe every 10 s: a
+ * gateway under load must not make blocks final early.
  */
-const SILENT_WITHOUT_TAG = 3;
+const SILENT_WITHOUT_TAG = 60;
 
 type Question = readonly [method: string, params: readonly unknown[]];
 type Ask = (...question: Question) => Promise<RpcOutcome>;
@@ -137,7 +138,7 @@ export class EndpointProbe {
   }
 }
 
-/** A node that answers with an error, or is silent for this alone, does not have the tag. */
+/** A node that answers with an error does not have the tag; one that is silent for this alone may be busy. */
 function noteFinalizedTag(health: EndpointHealth, finalized: RpcOutcome): void {
   if (finalized.kind !== 'silent') {
     health.silentTags = 0;
