@@ -67,6 +67,8 @@ interface PageContent {
   readonly main?: string;
 }
 
+/** Steps up of a link on a page; deeper paths have an error page with links that lead nowhere. */
+const LINK_DEPTH_MOST = 16;
 const NO_SCRIPT = '<noscript><p class="error">This page needs JavaScript.</p></noscript>';
 
 /**
@@ -118,7 +120,9 @@ export function sendPage(
   { config, status = 200, ...content }: PageContent & { config: AppConfig; status?: number },
 ): void {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  const up = '../'.repeat(Math.max(0, path.split('/').length - 2));
+  const depth = Math.max(0, path.split('/').length - 2);
+  // A path of thousands of slashes would be answered with links of thousands of steps.
+  const up = '../'.repeat(Math.min(depth, LINK_DEPTH_MOST));
   const text = htmlOf(content, { config, isForOps: isOps(request), up, path });
   pageHeaders(request as never, response as never, () => undefined);
   response.statusCode = status;
