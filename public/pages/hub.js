@@ -438,7 +438,8 @@ async function listed(client, offset) {
   const query = { offset: String(offset), length: String(PAGE) };
   const answer = await client.read('listNeedle', query);
   const [used, quota] = ['used', 'quota'].map((name) => answer.headers.get(`hub-${name}-bytes`));
-  return { found: (await answer.json()) ?? [], used, quota };
+  const found = (await answer.json()) ?? [];
+  return { found, hasMore: found.length === PAGE, used, quota };
 }
 
 async function opened(client, name) {
@@ -486,7 +487,7 @@ function Owner({ client, first, tokens, leave }) {
     setList(next);
     setFile(again);
   };
-  const hasMore = list.found.length > 0 && list.found.length % PAGE === 0;
+  const { hasMore } = list;
   const bytes = list.found.reduce((sum, { Size }) => sum + Size, 0);
   return html`<header class="bar">
       <h1>Files</h1>

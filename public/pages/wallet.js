@@ -152,8 +152,10 @@ const TokenChoice = ({ choices }) =>
     <span>Token</span>
     <select name="token">
       ${choices.map(
-        ({ symbol, network }, at) =>
-          html`<option value=${String(at)}>${`${symbol} (${network})`}</option>`,
+        ({ symbol, network, asset }) =>
+          html`<option key=${`${network}/${asset}`} value=${`${network}/${asset}`}>
+            ${`${symbol} (${network})`}
+          </option>`,
       )}
     </select>
   </label>`;
@@ -172,7 +174,10 @@ const AmountField = ({ isRequired }) =>
 
 /** How much of which token a form names, in smallest units as the service counts them. */
 async function askedOf(form, choices, me) {
-  const { asset, network, symbol } = choices[Number(form.get('token'))];
+  const chosen = form.get('token');
+  const choice = choices.find((one) => `${one.network}/${one.asset}` === chosen);
+  if (choice === undefined) throw new Error('Choose the token again: its balance cannot be read.');
+  const { asset, network, symbol } = choice;
   const amount = form.get('amount').trim();
   const token = asset === COIN ? 'native' : asset;
   const answer = await me('/fund', { body: { token, network, ...(amount !== '' && { amount }) } });

@@ -80,6 +80,9 @@ describe.each([1280, 390])('an owner with a browser wallet, %i pixels wide', (wi
     await wallets.stop();
   });
 
+  /** The choice of the test token. */
+  const usd = (): string => `eip155:${wallets.world.chainId}/${wallets.world.usd}`;
+
   it('approves an agent in two clicks, and is led to the wallet', async () => {
     const { body } = await wallets.post('/v1/init', 'true');
     await person.open(`${wallets.url}/wallet/approve?code=${String(body['user_code'])}`);
@@ -108,10 +111,10 @@ describe.each([1280, 390])('an owner with a browser wallet, %i pixels wide', (wi
   });
 
   it('adds money: by a QR code, and from the browser wallet', async () => {
-    await use('fund', { token: '0', amount: '5' });
+    await use('fund', { token: usd(), amount: '5' });
     await person.browser.until(`document.getElementById('qr')?.naturalWidth > 50`);
     expect((await textOf('fund')).toLowerCase()).toContain(`ethereum:${wallets.world.usd}`);
-    await use('fund', { token: '0', amount: '5' }, 'send-money');
+    await use('fund', { token: usd(), amount: '5' }, 'send-money');
     await untilText('outcome', 'Sent 5 SUSD to the wallet');
     expect(await wallets.world.balance(wallets.world.usd, address)).toBe(5n * ONE);
     await person.click('refresh');
@@ -163,11 +166,11 @@ describe.each([1280, 390])('an owner with a browser wallet, %i pixels wide', (wi
 
   it('withdraws to its own address within the limits, and hears which limit is in the way', async () => {
     const before = await wallets.world.balance(wallets.world.usd, owner.address);
-    await use('withdraw', { token: '0', amount: '3' });
+    await use('withdraw', { token: usd(), amount: '3' });
     await person.browser.until(
       `document.querySelector('#outcome.error')?.textContent.includes('more than one payment may be')`,
     );
-    await use('withdraw', { token: '0', amount: '0.5' });
+    await use('withdraw', { token: usd(), amount: '0.5' });
     await untilText('outcome', `Sent 0.5 SUSD to ${owner.address.toLowerCase()}`);
     const after = await wallets.world.balance(wallets.world.usd, owner.address);
     expect(after - before).toBe(ONE / 2n);
