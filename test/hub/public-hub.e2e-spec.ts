@@ -385,7 +385,7 @@ describe('a public hub', () => {
   describe('the rest', () => {
     it('describes itself, and answers balancers and browsers', async () => {
       expect((await hub.get('/api/info')).json).toMatchObject({ Type: 'hub' });
-      expect((await hub.ask('/', { method: 'HEAD' })).status).toBe(404);
+      expect((await hub.ask('/', { method: 'HEAD' })).status).toBe(200);
       const preflight = await hub.ask('/api/upload', {
         method: 'OPTIONS',
         headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },

@@ -125,7 +125,7 @@ describe('a start', () => {
 
   it('says which limits hold, and lists the settings when it is asked for help', async () => {
     const { log } = await service(await redisWith('--appendonly', 'yes'));
-    expect(log()).toContain('Limits: gas a day on eip155:31337: unlimited of a lane');
+    expect(log()).toContain('Limits: gas a day on eip155:31337: unlimited per lane');
     const help = spawn(process.execPath, [MAIN, '--help'], { env: {} });
     let printed = '';
     help.stdout.on('data', (text: Buffer) => (printed += text.toString()));

@@ -122,7 +122,7 @@ export class SettleCounts implements OnModuleInit {
     if (this.#waiting.size > HOURS) this.#waiting.delete([...this.#waiting.keys()][0] ?? '');
   }
 
-  /** Never fails: what could not be written is written again. */
+  /** Does not fail when Redis is away: the batch is written again in the next round. */
   async #round(): Promise<number> {
     try {
       await this.#writeBatches();

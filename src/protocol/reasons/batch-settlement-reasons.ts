@@ -1,6 +1,6 @@
 import type { ReasonTable } from './reason-facts.js';
 
-const oldOffer = 'Open a channel by the offer of now.';
+const oldOffer = 'Open a channel by the current offer.';
 
 /** The scheme `batch-settlement`: channels, vouchers, and what collects them. */
 export const BATCH_SETTLEMENT_REASONS = {
@@ -17,7 +17,7 @@ export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_payload_type: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The payload is of a type that is not taken here, or its transfer method is not.',
+    meaning: 'The payload type or the transfer method is not supported.',
   },
   invalid_batch_settlement_evm_channel_id_mismatch: {
     fault: 'buyer',
@@ -101,7 +101,7 @@ export const BATCH_SETTLEMENT_REASONS = {
   },
   invalid_batch_settlement_evm_permit2_allowance_required: {
     fault: 'buyer',
-    retry: 'same',
+    retry: 'later',
     meaning: 'The payer has approved less than the deposit to Permit2.',
   },
   invalid_batch_settlement_evm_eip2612_amount_mismatch: {
@@ -117,12 +117,12 @@ export const BATCH_SETTLEMENT_REASONS = {
   },
   invalid_batch_settlement_evm_rpc_read_failed: {
     fault: 'chain',
-    retry: 'later',
+    retry: 'same',
     meaning: 'The state of the channel could not be read.',
   },
   invalid_batch_settlement_evm_insufficient_balance: {
     fault: 'buyer',
-    retry: 'same',
+    retry: 'later',
     meaning: 'The payer holds less of the token than the deposit.',
   },
   invalid_batch_settlement_evm_channel_not_found: {
@@ -142,7 +142,7 @@ export const BATCH_SETTLEMENT_REASONS = {
   },
   invalid_batch_settlement_evm_deposit_simulation_failed: {
     fault: 'buyer',
-    retry: 'same',
+    retry: 'later',
     meaning: 'The deposit would fail on the chain as it stands now.',
   },
   invalid_batch_settlement_evm_deposit_transaction_failed: {
