@@ -4,7 +4,7 @@ import { AtShutdown } from '../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
-import { type Archive, ArchiveError, type ArchiveCondition } from './archive.js';
+import { type Archive, type ArchiveCondition, ArchiveError } from './archive.js';
 import { ArchivedVersions } from './archived-versions.js';
 import type { Evictor } from './evictor.js';
 import type { HistoryObserver } from './history-observer.js';

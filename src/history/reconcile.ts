@@ -13,9 +13,9 @@ import { ArchiveError } from './archive.js';
 import { connectDatabase } from './postgres/database.js';
 import { checkMigrated } from './postgres/migrator.js';
 import { PostgresSettlementHistory } from './postgres/postgres-settlement-history.js';
-import { type RequestedWindow, readWindow } from './reconciliation/requested-window.js';
 import { type NetworkParts, reconcileNetwork } from './reconciliation/reconcile-network.js';
 import { exitCodeOf, reportOf } from './reconciliation/report.js';
+import { readWindow, type RequestedWindow } from './reconciliation/requested-window.js';
 import type { Reconciliation } from './reconciliation/settlement-history.js';
 
 const USAGE = `npm run reconcile -- [--from TIME] [--to TIME] [--network eip155:N]

@@ -8,8 +8,8 @@ import type {
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { PostgresAudit } from '../../src/history/postgres/postgres-audit.js';
-import { PostgresSettlementHistory } from '../../src/history/postgres/postgres-settlement-history.js';
 import { PostgresOperatorArchive } from '../../src/history/postgres/postgres-operator-archive.js';
+import { PostgresSettlementHistory } from '../../src/history/postgres/postgres-settlement-history.js';
 import type { Position } from '../../src/history/sellers/settlement-reader.js';
 import { rowOf } from '../../src/history/settlement-row.js';
 import { Secret } from '../../src/platform/config/secret.js';

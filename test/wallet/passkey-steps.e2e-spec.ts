@@ -6,8 +6,8 @@ import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { JournalEvent } from '../../src/wallet/audit/journal-record.js';
 import type { StoredPasskey } from '../../src/wallet/passkeys/passkey.js';
-import { PasskeyStore } from '../../src/wallet/passkeys/passkey-store.js';
 import { PasskeyOwners } from '../../src/wallet/passkeys/passkey-owners.js';
+import { PasskeyStore } from '../../src/wallet/passkeys/passkey-store.js';
 import { RecordSeal } from '../../src/wallet/seal/record-seal.js';
 import { TestAuthenticator } from '../support/test-authenticator.js';
 

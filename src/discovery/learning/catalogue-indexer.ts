@@ -10,7 +10,7 @@ import {
   type NotedClaim,
 } from '../../settlement/ledger/declaration-notes.js';
 import { DECLARATION_NOTES } from '../../settlement/ledger/ledger.module.js';
-import type { CatalogueWriter, ClaimOutcome, CatalogueUpdate } from '../catalogue.js';
+import type { CatalogueUpdate, CatalogueWriter, ClaimOutcome } from '../catalogue.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { type Declared, readDeclared } from '../declared.js';
 import { placeNamed } from '../postgres/entry-rows.js';

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import { Clock } from '../../platform/concurrency/clock.js';
 import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
+import { Clock } from '../../platform/concurrency/clock.js';
 import type { EntryName } from '../owned/statement.js';
 import { entryIdNamed, hostOf } from '../postgres/entry-rows.js';
-import { PostgresRefusals, type ListingRefusals } from '../postgres/postgres-refusals.js';
+import { type ListingRefusals, PostgresRefusals } from '../postgres/postgres-refusals.js';
 
 /** How old it may be before it is read again, milliseconds. */
 const FRESH_MS = 10_000;

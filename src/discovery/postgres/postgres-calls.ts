@@ -10,13 +10,13 @@ import {
   type DeclaredCall,
   type DueEntry,
   FUNDED_MAX,
+  OTHER_PAYEES_MAX,
   OTHER_PAYERS_MIN,
   PAUSE_MS,
   type Rating,
-  OTHER_PAYEES_MAX,
   YOUNG_MS,
 } from '../quality/call-store.js';
-import { thousandths, WINDOW_MS, type OtherPayees } from '../quality/quality.js';
+import { type OtherPayees, thousandths, WINDOW_MS } from '../quality/quality.js';
 import { CatalogueDatabase } from './catalogue-database.js';
 import { entryIdOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';

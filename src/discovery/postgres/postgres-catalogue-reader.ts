@@ -9,8 +9,8 @@ import type {
   CatalogueFilter,
   CatalogueReader,
   FoundEntries,
-  PageStart,
   ListingState,
+  PageStart,
 } from '../catalogue.js';
 import type { RefusalCode } from '../codes.js';
 import { CatalogueDatabase } from './catalogue-database.js';

@@ -6,11 +6,11 @@ import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type {
+  CatalogueUpdate,
   CatalogueWriter,
   ClaimOutcome,
-  UpdateResult,
-  CatalogueUpdate,
   Paid,
+  UpdateResult,
 } from '../catalogue.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import type { RefusalCode } from '../codes.js';
@@ -18,7 +18,7 @@ import type { Refusal } from '../declared.js';
 import { CatalogueDatabase } from './catalogue-database.js';
 import { outcomeOf } from './claim-outcome.js';
 import { entryIdOf, hostOf, placeNamed, placeOf, searchedOf, withExamples } from './entry-rows.js';
-import { correctedBy, forgetStatements, currentStatement } from './statement-rows.js';
+import { correctedBy, currentStatement, forgetStatements } from './statement-rows.js';
 import { forgetWords } from './word-rows.js';
 
 /** One process at a time writes, so that what is counted is counted once. */

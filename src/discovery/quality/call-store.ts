@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import type { Listing } from '../../protocol/listing/listing.js';
-import type { Call, Quality, OtherPayees } from './quality.js';
+import type { Call, OtherPayees, Quality } from './quality.js';
 
 /** A settlement, and what was declared with it. */
 export interface DeclaredCall {

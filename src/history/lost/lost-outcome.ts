@@ -9,8 +9,8 @@ import type { AuthorizationRef } from '../../protocol/schemes/authorization-meth
 import { actionOf, isMethodName } from '../../protocol/schemes/registry.js';
 import type { Action } from '../../protocol/schemes/scheme.js';
 import { hexOf } from '../postgres/bytea.js';
-import type { SeenTransaction } from '../reconciliation/records.js';
 import type { ChainEvidence } from '../reconciliation/chain-evidence.js';
+import type { SeenTransaction } from '../reconciliation/records.js';
 import type { SettlementRow } from '../settlement-row.js';
 
 /** How a settlement ended, as the chain shows it. */

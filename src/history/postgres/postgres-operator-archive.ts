@@ -9,8 +9,8 @@ import type {
   LaneBook,
   OperatorArchive,
   ReconciliationRun,
-  SearchFilter,
   ReportedEvent,
+  SearchFilter,
   WebhookFilter,
   WebhookState,
 } from '../operators/operator-archive.js';

@@ -1,7 +1,7 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { Address, Hex } from 'viem';
-import type { RecordedSettlement } from '../reconciliation/records.js';
 import type { DailyRuns, NewestRun } from '../reconciliation/daily-reconciliation.js';
+import type { RecordedSettlement } from '../reconciliation/records.js';
 import type { BlockSpan } from '../reconciliation/search-logs.js';
 import type {
   BlockPage,

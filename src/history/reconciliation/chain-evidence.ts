@@ -6,9 +6,9 @@ import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
-import type { LaneState, SeenTransaction, Sight } from './records.js';
 import { findTransactions, type Lost } from './find-transactions.js';
-import { readWithRetry, quorumRead } from './quorum-read.js';
+import { quorumRead, readWithRetry } from './quorum-read.js';
+import type { LaneState, SeenTransaction, Sight } from './records.js';
 
 /** A transaction to read. */
 interface WantedTransaction {

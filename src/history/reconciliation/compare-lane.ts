@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
-import type { LaneState, SeenTransaction } from './records.js';
 import type { Finding } from './difference.js';
+import type { LaneState, SeenTransaction } from './records.js';
 
 /** What counts of a transaction for the books of its lane. */
 export interface LaneTransaction {

@@ -12,8 +12,8 @@ import {
   PAYER,
   STRANGER,
 } from '../../../test/builders/history/reconciliation/records.js';
-import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
 import { compareTransaction } from './compare-transaction.js';
+import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
 
 const seen = (more: Partial<SeenTransaction> = {}): Sight => ({
   kind: 'seen',

@@ -5,8 +5,8 @@ import {
   type Transfer,
   TRANSFER_TOPIC,
 } from '../../protocol/evm/logs.js';
-import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
 import type { DifferenceName, Finding } from './difference.js';
+import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
 
 /** One transaction, and every settlement that names it. */
 interface RecordedTransaction {

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
-import type { RecordedSettlement } from './records.js';
 import type { Finding } from './difference.js';
+import type { RecordedSettlement } from './records.js';
 
 /** Settlements by every transaction they name. */
 export function byTransaction(

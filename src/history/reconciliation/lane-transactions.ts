@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
-import type { SeenTransaction } from './records.js';
 import { type LaneTransaction, laneTransactionOf } from './compare-lane.js';
 import type { NonceGap } from './find-transactions.js';
+import type { SeenTransaction } from './records.js';
 import type { BlockSpan } from './search-logs.js';
 
 /** The transactions of a lane that were read, each once. */

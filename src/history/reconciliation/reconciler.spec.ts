@@ -20,9 +20,9 @@ import {
 } from '../../../test/builders/platform/chain/fake-chain.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { MemoryBooks } from '../../../test/twins/history/reconciliation/memory-books.js';
-import type { RecordedSettlement } from './records.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { Reconciler, type ReconcilerParts, type ReconcilerTask } from './reconciler.js';
+import type { RecordedSettlement } from './records.js';
 import type { Checkpoint } from './settlement-history.js';
 
 /** Sleeping takes no time but its own. */

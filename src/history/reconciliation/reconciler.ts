@@ -3,7 +3,6 @@ import type { BlockHeader } from '../../platform/chain/block.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { KnownRefills } from '../../settlement/ledger/queries/known-refills.js';
-import type { RecordedSettlement, Sight } from './records.js';
 import type { ChainEvidence } from './chain-evidence.js';
 import { compareLane, type LaneAccount, missingNonces } from './compare-lane.js';
 import { compareTransaction } from './compare-transaction.js';
@@ -11,6 +10,7 @@ import type { Finding } from './difference.js';
 import { Findings } from './findings.js';
 import { blockOf, byTransaction, withoutTransaction } from './grouping.js';
 import { gapsOf, LaneTransactions } from './lane-transactions.js';
+import type { RecordedSettlement, Sight } from './records.js';
 import { SecondLooks } from './second-looks.js';
 import type {
   Checkpoint,

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
-import type { RecordedSettlement, LaneState } from './records.js';
 import type { LaneAccount } from './compare-lane.js';
 import type { Finding } from './difference.js';
+import type { LaneState, RecordedSettlement } from './records.js';
 import type { BlockSpan } from './search-logs.js';
 
 /** Who asked for a run. */

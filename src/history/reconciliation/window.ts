@@ -1,8 +1,8 @@
 import type { Address } from 'viem';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import type { LaneState } from './records.js';
 import type { ChainEvidence } from './chain-evidence.js';
+import type { LaneState } from './records.js';
 import type { Checkpoint, TimeSpan } from './settlement-history.js';
 
 /** The blocks of a run: none where the first is above the last. */

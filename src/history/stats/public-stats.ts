@@ -1,6 +1,6 @@
 import { type Address, formatUnits, getAddress } from 'viem';
-import type { Clock } from '../../platform/concurrency/clock.js';
 import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
+import type { Clock } from '../../platform/concurrency/clock.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { AssetSums, PaymentSum } from '../postgres/payment-sums.js';
 import { fromArchive, historyOff } from '../sellers/history-problems.js';

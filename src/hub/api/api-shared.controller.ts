@@ -13,10 +13,10 @@ import {
 } from '../hub.openapi.js';
 import { HubService } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
+import { revokeLinks } from '../links/revoke-links.js';
 import type { ShareLink } from '../links/share-link.js';
 import { ShareLinks } from '../links/share-links.service.js';
 import { isOfContent } from '../links/signed-link.js';
-import { revokeLinks } from '../links/revoke-links.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendPayload } from '../wire/payload-response.js';

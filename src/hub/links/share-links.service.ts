@@ -5,7 +5,7 @@ import { RecoverHubSigner } from '../auth/hub-access.service.js';
 import type { RecoverSigner } from '../auth/hub-signature.js';
 import { nowSeconds } from '../now-seconds.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
-import { LinkStore, type LinkState } from './link-store.js';
+import { type LinkState, LinkStore } from './link-store.js';
 import { readShareLink, type ShareLink, verifyShareLink } from './share-link.js';
 import { assertFamily } from './signed-link.js';
 

@@ -11,8 +11,8 @@ import { nowSeconds } from '../now-seconds.js';
 import type { NewObject, StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { assertFamily, isOfContent } from './signed-link.js';
-import { UploadStore, type UploadState } from './upload-store.js';
 import { readUploadLink, type UploadLink, verifyUploadLink } from './upload-link.js';
+import { type UploadState, UploadStore } from './upload-store.js';
 
 /** The bytes that an upload brings are there already: an earlier one by the same link has stored them. */
 class AlreadyStored extends Error {

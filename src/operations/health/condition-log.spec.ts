@@ -1,8 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import { ConditionLog } from './condition-log.js';
 import type { LaneHealth } from './lane-health.js';
 import type { NetworkHealth } from './network-health.js';
-import { ConditionLog } from './condition-log.js';
 
 const OWN = 'this-process';
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { SettleCounts } from '../settles/settle-counts.js';
+import { ConditionLog } from './condition-log.js';
 import { DeploymentReport } from './deployment-report.js';
 import {
   LanesHealth,
@@ -8,7 +9,6 @@ import {
   SettlesHealth,
   UnclaimedHealth,
 } from './settling-health.js';
-import { ConditionLog } from './condition-log.js';
 
 /** Indicators of the roles that settle: networks, lanes and queue of the whole deployment. */
 @Module({

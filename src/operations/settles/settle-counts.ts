@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { SettleResult } from '../../facilitator/payment-observer.js';
-import { Rounds } from '../../platform/concurrency/rounds.js';
 import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
+import { Rounds } from '../../platform/concurrency/rounds.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
+import { BatchCalls } from './batch-call/batch-calls.js';
 import type { BlockHeader } from './block.js';
 import { ContractPresence } from './contract-presence.js';
-import { BatchCalls } from './batch-call/batch-calls.js';
 import { type Ability, Refusals } from './refusals.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import { isRateLimit } from './rpc/rpc-classes.js';

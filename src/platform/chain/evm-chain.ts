@@ -7,7 +7,6 @@ import {
 } from '../../protocol/evm/contracts.js';
 import type { NetworkConfig } from '../config/app-config.js';
 import type { Secret } from '../config/secret.js';
-import { quorumRead, eachAnswer, type QuorumContext, type Question } from './quorum.js';
 import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
 import { ChainView } from './chain-view.js';
@@ -25,9 +24,10 @@ import {
   type EndpointSet,
   type Join,
   type NearHeadAnswer,
-  verifyNearHead,
   type NeededHead,
+  verifyNearHead,
 } from './near-head.js';
+import { eachAnswer, type Question, type QuorumContext, quorumRead } from './quorum.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
 import { RpcEndpoint } from './rpc/rpc-endpoint.js';

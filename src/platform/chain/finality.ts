@@ -3,11 +3,11 @@ import {
   ChainUnavailableError,
   EndpointsDisagreeError,
 } from '../../protocol/errors.js';
-import type { QuorumContext } from './quorum.js';
 import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainView } from './chain-view.js';
 import { isPresent } from './endpoint-health.js';
 import { attempt } from './hedge.js';
+import type { QuorumContext } from './quorum.js';
 
 const ENDPOINT_TIMEOUT_MS = 1000;
 /** Two endpoints that keep up name final blocks no further apart; a third one is asked where they do. */

@@ -1,9 +1,9 @@
 import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { PayerAccount } from '../../protocol/evm/approval-chain.js';
-import { eachAnswer } from './quorum.js';
 import type { ChainView } from './chain-view.js';
 import type { EvmChain } from './evm-chain.js';
+import { eachAnswer } from './quorum.js';
 import { countPending } from './transaction-counts.js';
 
 type Asked = Pick<EvmChain, 'chainId' | 'views' | 'withView' | 'quorumRead' | 'transactionCountAt'>;

@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
 import { ChainUnavailableError } from '../../protocol/errors.js';
-import { quorumRead, eachAnswer, type QuorumContext } from './quorum.js';
 import type { BlockHeader } from './block.js';
+import { eachAnswer, type QuorumContext, quorumRead } from './quorum.js';
 
 /** Transactions of an account, as its account nonces show them. */
 export interface TransactionCounts {

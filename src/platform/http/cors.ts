@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { isOps } from './ops.js';
 import type { Middleware } from './middleware.js';
+import { isOps } from './ops.js';
 
 const EXPOSED = [
   'Settlement-Id, Settle-Finality, Retry-After, Location, X-Request-Id, EXTENSION-RESPONSES',

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { setRoute } from './route.js';
 import type { Middleware } from './middleware.js';
+import { setRoute } from './route.js';
 
 /** A route that answers to POST, and says in its own shape what went wrong. */
 export interface DirectPost {

@@ -1,7 +1,7 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Middleware } from '../http/middleware.js';
 import { isHandedOver } from '../http/response-end.js';
 import { routeOf } from '../http/route.js';
-import type { Middleware } from '../http/middleware.js';
 import { contextOf, traceparentOf, tracer } from './tracer.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import type { ActionName, ActionMethod } from '../evm/transfer-method.js';
+import type { ActionMethod, ActionName } from '../evm/transfer-method.js';
 import type { JsonObject } from '../payment/wire-values.js';
 import type { AuthorizationMethod } from './authorization-method.js';
 import { EXACT } from './exact/exact.js';

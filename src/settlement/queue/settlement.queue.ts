@@ -2,8 +2,8 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { type JobsOptions, Queue } from 'bullmq';
 import { PinoLogger } from 'nestjs-pino';
-import { withTimeout } from '../../platform/concurrency/timing.js';
 import { TickCoalescer } from '../../platform/concurrency/tick-coalescer.js';
+import { withTimeout } from '../../platform/concurrency/timing.js';
 import { JobObserver, NO_TRACES } from './job-observer.js';
 import { jobsFor, type SettlementJob } from './settlement-job.js';
 

@@ -5,9 +5,9 @@ import type { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { readChainedFile } from './chained-file.js';
 import { type Checkpoint, CHECKPOINT_SUFFIX, readCheckpoint } from './checkpoint.js';
+import type { JournalAnchor } from './journal-anchor.js';
 import { JournalEvent, JournalLine } from './journal-record.js';
 import { JournalState } from './journal-state.js';
-import type { JournalAnchor } from './journal-anchor.js';
 import { BrokenChainError, type ChainHead } from './line-chain.js';
 
 export const JOURNAL_SUFFIX = '.jsonl';

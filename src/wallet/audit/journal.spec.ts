@@ -6,8 +6,8 @@ import { Secret } from '../../platform/config/secret.js';
 import { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { Journal, type JournalOptions } from './journal.js';
-import type { JournalEvent } from './journal-record.js';
 import type { JournalAnchor } from './journal-anchor.js';
+import type { JournalEvent } from './journal-record.js';
 
 const NOW = 1_800_000_000;
 const LATER = NOW + 1_000_000;

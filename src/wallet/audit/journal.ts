@@ -14,6 +14,7 @@ import type { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { CHECKPOINT_SUFFIX, type CoveredFile, writeCheckpoint } from './checkpoint.js';
 import { tryLock } from './file-lock.js';
+import type { JournalAnchor } from './journal-anchor.js';
 import {
   CHECKPOINTS,
   JOURNAL_SUFFIX,
@@ -22,7 +23,6 @@ import {
 } from './journal-reader.js';
 import type { JournalEvent } from './journal-record.js';
 import { HORIZON_SECONDS, type JournalState, type StateItem } from './journal-state.js';
-import type { JournalAnchor } from './journal-anchor.js';
 import { JournalWriter, syncFolder } from './journal-writer.js';
 
 const ARCHIVE = 'archive';

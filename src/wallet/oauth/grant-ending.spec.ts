@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WalletDirectory } from '../accounts/wallet-directory.js';
 import type { Sessions } from '../auth/sessions.js';
-import type { Grant, GrantStore } from './grant-store.js';
 import { GrantEnding } from './grant-ending.js';
+import type { Grant, GrantStore } from './grant-store.js';
 import type { OAuthRecords } from './oauth-records.js';
 
 const GRANT: Grant = {

@@ -7,8 +7,8 @@ import { HasId } from '../openapi/access.openapi.js';
 import { DescribesWithToken, FORBIDDEN, NOT_FOUND } from '../openapi/operations.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
-import { type Grant, GrantStore } from './grant-store.js';
 import { GrantEnding } from './grant-ending.js';
+import { type Grant, GrantStore } from './grant-store.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 

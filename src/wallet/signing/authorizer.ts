@@ -4,10 +4,10 @@ import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { Journal } from '../audit/journal.js';
 import { storedSpending } from '../budget/due.js';
 import {
+  type ChargeState,
   type Reservation,
   type ReserveResult,
   SpendingStore,
-  type ChargeState,
 } from '../budget/spending-store.js';
 import { type AskRule, type Charge, evaluate, type Refusal, STOPPED } from '../rules/evaluate.js';
 import type { Policy } from '../rules/policy.js';

@@ -4,15 +4,15 @@ import type {
   CatalogueFilter,
   CatalogueOffer,
   CatalogueReader,
+  CatalogueUpdate,
   CatalogueWriter,
   ClaimOutcome,
   EntryPosition,
   FoundEntries,
-  UpdateResult,
-  CatalogueUpdate,
+  ListingState,
   PageStart,
   Paid,
-  ListingState,
+  UpdateResult,
 } from '../../../src/discovery/catalogue.js';
 import type { RefusalCode } from '../../../src/discovery/codes.js';
 import type { Refusal } from '../../../src/discovery/declared.js';

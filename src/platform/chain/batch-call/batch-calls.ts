@@ -6,12 +6,12 @@ import { isRateLimit } from '../rpc/rpc-classes.js';
 import { BLAMELESS, type RpcOutcome } from '../rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from '../sender-fields.js';
 import {
+  type BatchCall,
+  batchGasOf,
   bytesOfCall,
   decodeBatchCall,
   encodeBatchCall,
   gasOfCall,
-  type BatchCall,
-  batchGasOf,
   PROGRAM_MAX_BYTES,
   type TriedCall,
 } from './batch-call.js';

@@ -1,10 +1,10 @@
 import type { Address } from 'viem';
-import type { Claim } from '../../../platform/chain/quorum.js';
 import { type AuthorizationUse, isDone, refOf } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
+import type { Claim } from '../../../platform/chain/quorum.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import {

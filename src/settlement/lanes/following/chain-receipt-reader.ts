@@ -1,5 +1,4 @@
 import type { Address, Hex } from 'viem';
-import type { Claim, Question } from '../../../platform/chain/quorum.js';
 import { isDone } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
@@ -7,6 +6,7 @@ import { isPresent } from '../../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { attempt } from '../../../platform/chain/hedge.js';
+import type { Claim, Question } from '../../../platform/chain/quorum.js';
 import type { Receipt } from '../../../platform/chain/receipt.js';
 import type { Ability } from '../../../platform/chain/refusals.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';

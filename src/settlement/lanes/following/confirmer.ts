@@ -1,8 +1,8 @@
 import type { Hex } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
+import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { settleAll } from '../../../platform/concurrency/settle-all.js';
-import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import type { HeldLane, LaneAttempts, StoredInclusion } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';

@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
-import type { Clock } from '../../../platform/concurrency/clock.js';
 import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
 import type { HeldLane, LaneEndings, LaneLeases } from '../../ledger/lane-store.js';
 import { isPassing, ReopenLane } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';

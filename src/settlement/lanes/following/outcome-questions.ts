@@ -1,7 +1,7 @@
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
-import type { Clock } from '../../../platform/concurrency/clock.js';
 import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { ParkReason } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';

@@ -1,6 +1,6 @@
 import type { BlockHeader } from '../../../platform/chain/block.js';
-import type { Clock } from '../../../platform/concurrency/clock.js';
 import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { LaneEndings, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';

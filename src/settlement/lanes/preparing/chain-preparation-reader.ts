@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
-import { eachAnswer } from '../../../platform/chain/quorum.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { confirmedAccount } from '../../../platform/chain/payer-account.js';
+import { eachAnswer } from '../../../platform/chain/quorum.js';
 import { decodeUint } from '../../../protocol/evm/call-results.js';
 import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
 import { mostCostOfTransaction } from '../../../protocol/evm/payer-transaction.js';

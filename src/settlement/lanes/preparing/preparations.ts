@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
-import type { Clock } from '../../../platform/concurrency/clock.js';
 import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
+import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { deadlineOf, preparationOf } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';

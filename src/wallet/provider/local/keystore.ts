@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
-import { Semaphore, type Queue, TooBusyError } from '../../../platform/concurrency/semaphore.js';
+import { type Queue, Semaphore, TooBusyError } from '../../../platform/concurrency/semaphore.js';
 import { Secret } from '../../../platform/config/secret.js';
 import type { RotatingSecret } from '../../../platform/config/wallet-settings.js';
 import { WalletError, WalletStorageError } from '../../wallet-error.js';

@@ -6,8 +6,8 @@ import type {
   KeptDifference,
   OperatorArchive,
   ReconciliationRun,
-  SearchFilter,
   ReportedEvent,
+  SearchFilter,
   WebhookFilter,
   WebhookState,
 } from '../../../../src/history/operators/operator-archive.js';

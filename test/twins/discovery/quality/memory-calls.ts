@@ -6,10 +6,10 @@ import {
   type CallWriter,
   type DeclaredCall,
   type DueEntry,
+  OTHER_PAYEES_MAX,
   OTHER_PAYERS_MIN,
   PAUSE_MS,
   type Rating,
-  OTHER_PAYEES_MAX,
   YOUNG_MS,
 } from '../../../../src/discovery/quality/call-store.js';
 import type { OtherPayees } from '../../../../src/discovery/quality/quality.js';
