@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DiscoveryPageController } from '../../src/discovery/discovery-page.controller.js';
 import { Browser } from '../support/browser.js';
+import { eventually } from '../support/http.js';
 import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
 
 const TOKEN = '0xcE24439F2D9C6a2289F741120FE202248B666666';
@@ -148,8 +149,10 @@ describe('the page of the catalogue, in a browser', () => {
 
   it('asks for kind, token and a price in whole tokens', async () => {
     await ask({ words: 'rain', type: 'mcp', token: '0', price: '1.5' });
+    const lastQuery = () => new URL(asked.at(-1) ?? '', server.url).searchParams;
+    await eventually('the search arrives', () => lastQuery().get('query') === 'rain');
     await untilSaid('No results.');
-    const query = new URL(asked.at(-1) ?? '', server.url).searchParams;
+    const query = lastQuery();
     expect(Object.fromEntries(query)).toEqual({
       query: 'rain',
       type: 'mcp',

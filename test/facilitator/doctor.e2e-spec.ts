@@ -268,7 +268,7 @@ describe('the check of sellers', () => {
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     const html = await page.text();
     expect(html).not.toMatch(/<script>|<style>|onclick=|https?:\/\/(?!seller\.example)/);
-    const script = await fetch(`${service.url}/doctor/doctor.js`);
+    const script = await fetch(`${service.url}/pages/doctor.js`);
     expect(script.headers.get('content-type')).toContain('javascript');
     expect(await script.text()).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write/);
   });

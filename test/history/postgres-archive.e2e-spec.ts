@@ -183,13 +183,13 @@ describe('the archive in PostgreSQL', () => {
   it('is migrated once by many at once, and by hand where that is wanted', async () => {
     await database.pool.query('drop schema x402 cascade');
     await expect(opened(undefined, false).open()).rejects.toMatchObject({
-      trouble: 'schema_outdated',
+      condition: 'schema_outdated',
     });
     const applied = await Promise.all([1, 2, 3].map(() => migrate(database.pool)));
     expect(applied.flat()).toEqual(migrations().map(({ name }) => name));
     await checkMigrated(database.pool);
     await database.pool.query(`update x402.migrations set digest = 'of another text'`);
-    await expect(opened(undefined).open()).rejects.toMatchObject({ trouble: 'schema_outdated' });
+    await expect(opened(undefined).open()).rejects.toMatchObject({ condition: 'schema_outdated' });
   });
 
   it('is read by who changes nothing, and takes no longer than it may', async () => {

@@ -261,7 +261,7 @@ describe('webhooks in PostgreSQL', () => {
     await query(`alter table x402.webhook_events add constraint broken check (false)`);
     const changes = [change('a', 'included'), change('b', 'included')];
     await expect(archive.store(CHAIN_ID, epoch, changes)).rejects.toMatchObject({
-      trouble: 'database_failed',
+      condition: 'database_failed',
     });
     expect(await query('select id from x402.settlements')).toEqual([]);
     expect(await query('select id from x402.unreadable_records')).toEqual([]);
@@ -422,7 +422,7 @@ describe('webhooks in PostgreSQL', () => {
     const seller = await create();
     await query(`alter table x402.webhook_deliveries add constraint broken check (false)`);
     await expect(levels.change(() => Promise.resolve([low]))).rejects.toMatchObject({
-      trouble: 'database_failed',
+      condition: 'database_failed',
     });
     expect(await query('select * from x402.lane_levels')).toEqual([]);
     expect(await events()).toEqual([]);
@@ -473,7 +473,7 @@ describe('webhooks in PostgreSQL', () => {
         );
         return decide(known);
       }),
-    ).rejects.toMatchObject({ trouble: 'database_unreachable' });
+    ).rejects.toMatchObject({ condition: 'database_unreachable' });
     expect(await events()).toEqual(['lane.low']);
     await one.change(decide);
     expect(await events()).toEqual(['lane.low', 'lane.low']);

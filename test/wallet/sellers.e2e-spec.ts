@@ -83,7 +83,7 @@ describe('a wallet and sellers of each kind', () => {
       422,
       expect.objectContaining({
         code: 'no_acceptable_offer',
-        error: expect.stringContaining('compressed, which nobody offered to read'),
+        error: expect.stringContaining('although this wallet accepts no compression'),
       }),
     ]);
     expect(await spent(agent)).toBe('0');
