@@ -75,3 +75,14 @@ export function queryOf(fields) {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '');
   return new URLSearchParams(given).toString();
 }
+
+export const plural = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
+
+/** JSON with line breaks; other text as it is. */
+export function readable(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
+}

@@ -6,7 +6,7 @@
 import { useAction } from '../components/action.js';
 import { ask } from '../components/ask.js';
 import { Fields } from '../components/fields.js';
-import { duration, percent, smallestUnits, wholeUnits } from '../components/format.js';
+import { duration, percent, plural, smallestUnits, wholeUnits } from '../components/format.js';
 import { html, render, useEffect, useRef, useState } from '../components/html.js';
 import { snippetsOf, webUrl } from './snippets.js';
 
@@ -72,8 +72,6 @@ function When({ text }) {
 }
 
 const isDate = (text) => !Number.isNaN(new Date(typeof text === 'string' ? text : NaN).getTime());
-
-const plural = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 /** Figures of the ledger for thirty days, in words; nothing where there are none. */
 function qualityOf(quality) {

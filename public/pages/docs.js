@@ -1,5 +1,6 @@
 /** Shows openapi.json to people, and tries its endpoints. */
 
+import { readable } from '../components/format.js';
 import { useAction } from '../components/action.js';
 import { ask, urlOf } from '../components/ask.js';
 import { Fragment, html, render, useEffect, useState } from '../components/html.js';
@@ -109,14 +110,6 @@ function requestOf(form, { method, path }, parameters) {
   if (body !== '') headers['content-type'] = 'application/json';
   const options = { method: method.toUpperCase(), headers, ...(body !== '' && { body }) };
   return { url: urlOf(filled.slice(1), query), options };
-}
-
-function readable(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }
 
 function Try({ operation, parameters, example }) {

@@ -1,5 +1,6 @@
 /** The page that checks a seller. It keeps nothing. What a seller says is shown as text. */
 
+import { plural } from '../components/format.js';
 import { useAction } from '../components/action.js';
 import { Address } from '../components/address.js';
 import { ask } from '../components/ask.js';
@@ -9,10 +10,6 @@ import { Table } from '../components/table.js';
 /** Class of a severity in the style sheet. */
 const CLASSES = { error: 'bad', warning: 'warn', note: 'quiet' };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-
-function plural(count, word) {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
-}
 
 function headline({ isSound, status, counts }) {
   if (status === undefined) return ['The seller could not be asked.', 'bad'];

@@ -3,6 +3,7 @@
  * fragment of the address, so that it can be passed on. What comes from the hub is shown as text.
  */
 
+import { readable } from '../components/format.js';
 import { useAction } from '../components/action.js';
 import { send, urlOf } from '../components/ask.js';
 import { html, render, useEffect, useState } from '../components/html.js';
@@ -130,14 +131,6 @@ function List({ title, list: { id, what, query, columns }, apiKey, onRefused }) 
       html`<button type="button" disabled=${isBusy} onClick=${() => void run(next)}>More</button>`
     }
   </section>`;
-}
-
-function readable(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    return text;
-  }
 }
 
 /** The beginning of a content, as text whatever it is. */

@@ -16,7 +16,7 @@ const VERSION = '0x54fd4d50';
 const TRANSFER = 'a9059cbb';
 /** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)` of EIP-3009. */
 const TRANSFER_WITH_AUTHORIZATION = 'e3ee160e';
-const COIN = `0x${'00'.repeat(20)}`;
+export const COIN = `0x${'00'.repeat(20)}`;
 /** Until the transaction is in a block. */
 const VALID_SECONDS = 900;
 

@@ -14,11 +14,10 @@ import { Table } from '../components/table.js';
 import { Time } from '../components/time.js';
 import { Limits, RulesForm } from './rules-form.js';
 import { browserWallet, Signing } from './signing.js';
-import { addMoney, withdraw } from './token-moves.js';
+import { COIN, addMoney, withdraw } from './token-moves.js';
 
 /** What waits for the owner comes by itself. */
 const REFRESH_MS = 15_000;
-const COIN = `0x${'00'.repeat(20)}`;
 
 const PARTS = {
   policy: '/policy',

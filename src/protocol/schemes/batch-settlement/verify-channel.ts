@@ -67,7 +67,7 @@ export async function isVoucherSigned(
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /** 65 bytes, `s` in the lower half, `v` 27 or 28: other spellings of a good signature revert there. */
-export function isCanonical(signature: Hex): boolean {
+function isCanonical(signature: Hex): boolean {
   if (signature.length !== 132) return false;
   const v = signature.slice(130);
   return (v === '1b' || v === '1c') && BigInt(`0x${signature.slice(66, 130)}`) <= S_MAX;

@@ -4,7 +4,7 @@ import type { Payment } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
 import { isSignedByContract } from '../checks-on-chain.js';
 import { type Refusal, refuse, refuseByState, type VerifyContext } from '../verdict.js';
-import { channelIdOf, claimBatchDigest, type ClaimRow } from './channel.js';
+import { channelIdOf, claimBatchDigest, type ClaimRow, hasVoucherKey } from './channel.js';
 import { canonical, type ClaimBatch } from './claim-batch.js';
 import type { BatchClaim } from './claims.js';
 import { claimedCall, claimedGas, readClaimed } from './escrow.js';
@@ -98,8 +98,7 @@ function wrongClaim(
 
 /** A row with its signature as the contract takes it; a contract gives every byte of its own a meaning. */
 async function inOrder(row: ClaimRow, { chain }: VerifyContext): Promise<ClaimRow> {
-  const { payerAuthorizer, payer } = row.config;
-  const isByContract = BigInt(payerAuthorizer) === 0n && (await chain.hasCode(payer));
+  const isByContract = !hasVoucherKey(row.config) && (await chain.hasCode(row.config.payer));
   return isByContract ? row : { ...row, signature: canonical(row.signature) };
 }
 
