@@ -17,8 +17,8 @@ export class ChainUnavailableError extends FacilitatorError {
 }
 
 /**
- * Two endpoints of a chain say different things of what cannot be both: one of them is wrong, and
- * nobody here can tell which. It is asked again; until they agree nothing is believed.
+ * Two endpoints of a chain contradict each other, so one of them is wrong. The read is retried; neither answer is used
+ * before they agree.
  */
 export class EndpointsDisagreeError extends ChainUnavailableError {
   constructor(chainId: number, operation: string) {
@@ -47,8 +47,8 @@ export class CodeUnresponsiveError extends CallUnansweredError {
 }
 
 /**
- * A call of code that is kept apart found no turn in time and was never sent. It says nothing about the code:
- * others may have filled the queue.
+ * An isolated call waited too long in its queue and was never sent. This says nothing about the code: other calls may
+ * have filled the queue.
  */
 export class CallNotSentError extends CallUnansweredError {
   constructor(chainId: number, operation: string) {

@@ -73,7 +73,7 @@ export function explainUnknownUse(reason: Reason): Explanation {
   };
 }
 
-/** What is known of a reason, whatever the request was. */
+/** The facts of a reason that hold for every request. */
 export function diagnosisOf(reason: Reason): Diagnosis {
   const { fault, retry }: ReasonFacts = REASONS[reason];
   return { fault, retry, docs: `docs/errors.md#${reason}` };

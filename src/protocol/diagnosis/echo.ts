@@ -11,8 +11,8 @@ const SCHEME_NAMES = ['exact', 'upto', 'batch-settlement', 'permit', 'permit2', 
 const WORDS: ReadonlySet<string> = new Set([...SCHEME_NAMES, ...NETWORK_NAMES]);
 
 /**
- * A value of a request as an answer may repeat it: where it is short and hexadecimal, decimal or a known
- * word. Anything else is described, so that nobody can have text of theirs said by this service.
+ * A value of a request as an answer may repeat it: a short hexadecimal or decimal one, or a known word. Other values
+ * are only described, so that a caller cannot put text of its own into an answer of this service.
  */
 export function echo(value: unknown): string {
   if (typeof value === 'string') return echoText(value);

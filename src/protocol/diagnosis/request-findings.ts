@@ -26,8 +26,8 @@ const EXPLANATIONS: Readonly<Partial<Record<Reason, Explain>>> = {
 };
 
 /**
- * Why a signature cannot be read; `undefined` for one that can, whoever it is by. A payment with such a one is refused
- * for its signature, as the reference does, and only the request as it came shows what was sent.
+ * Why the form of a signature cannot be read; `undefined` for a readable one, valid or not. The reference refuses such
+ * a payment for its signature, so the reason does not show what was sent: the request does.
  */
 export function unreadSignatureFinding({ paymentPayload }: PaymentEnvelope): Finding | undefined {
   const got = readOptionalObject(paymentPayload['payload'])?.['signature'];

@@ -40,10 +40,10 @@ export interface PayerAccount {
 }
 
 /**
- * The account as two endpoints see it, where there are two: what one node alone says refuses nobody.
+ * The account as two endpoints see it, where there are two: one endpoint alone is no ground for a refusal.
  *
  * @param hash - of the payer's own transaction.
- * @throws ChainUnavailableError, also where they contradict each other.
+ * @throws ChainUnavailableError, also where the endpoints contradict each other.
  */
 export type ConfirmPayer = (payer: Address, hash: Hex) => Promise<PayerAccount>;
 

@@ -14,7 +14,7 @@ import { isEcdsaSignature } from './signature.js';
 export interface Call {
   readonly to: Address;
   readonly data: Hex;
-  /** The account that it gives code to, which nobody has seen run. */
+  /** The account that the call deploys code to. This code has never run before. */
   readonly deploys?: Address;
 }
 
@@ -61,8 +61,8 @@ export function settlementCall(authorization: ExactAuthorization, token: Address
 }
 
 /**
- * A call after the one that makes a wallet. Multicall3 makes both: it owns nothing, so that what a payer
- * chose is called by nobody who has anything to lose. The first may fail, as the wallet may be there by now.
+ * A call after the deployment of the payer's wallet, both through Multicall3: the payer chose the code that runs, and
+ * Multicall3 owns nothing that it could take. The deployment may fail, as the wallet may exist by now.
  */
 export function onceDeployed(
   { factory, data }: Deployment,

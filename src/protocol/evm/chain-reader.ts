@@ -14,7 +14,7 @@ export type CallOutcome =
   /** It ran out of the gas it was given, or broke off in another way that leaves none. */
   | { readonly status: 'halted' };
 
-/** Who sends a simulated settlement: an account of ours, as the transaction will be sent. */
+/** The sender of a simulated settlement: the account of the lane that would send the transaction. */
 export interface Sender {
   readonly address: Address;
   /** Wei for a unit of gas that the transaction will pay. */

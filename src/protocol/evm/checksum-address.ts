@@ -6,7 +6,7 @@ import { keccak256Digits } from './keccak.js';
  * An address with the capitals of EIP-55. It is for lists of many different addresses, where viem's own
  * takes 33 µs for each.
  *
- * @param address - 20 bytes in hex, of any case; what is none is not refused.
+ * @param address - 20 bytes in hex, of any case; the form is not checked.
  */
 export function checksumAddress(address: Address): Address {
   const digits = address.slice(2).toLowerCase();

@@ -19,8 +19,8 @@ export interface WrappedSignature {
 }
 
 /**
- * - `malformed`: it ends like a wrapper, and is none.
- * - `nested`: there is a wrapper in the wrapper. No wallet makes one, and each would run one more factory.
+ * - `malformed`: it ends with the magic bytes of ERC-6492, but its content cannot be decoded.
+ * - `nested`: the wrapper holds another wrapper. No wallet makes one, and each would run one more factory.
  */
 export type BrokenWrapper = 'malformed' | 'nested';
 
@@ -44,8 +44,8 @@ export function unwrapErc6492(signature: Hex): WrappedSignature | BrokenWrapper 
 }
 
 /**
- * What of a signature the payer's wallet has made. The wrapper is not signed: whoever saw the payment
- * can put the same signature into another one.
+ * The part of a signature that the payer's wallet made. The wrapper is not signed: anyone who saw the payment
+ * can put the same signature into another wrapper.
  */
 export function innerSignatureOf(signature: Hex): Hex {
   const wrapped = unwrapErc6492(signature);

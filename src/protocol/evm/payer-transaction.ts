@@ -23,7 +23,7 @@ export interface SentTransaction extends PayerTransaction {
   readonly value: bigint;
   readonly maxPriorityFeePerGas: bigint;
   readonly hasAccessList: boolean;
-  /** What was signed. */
+  /** The hash that was signed. */
   readonly digest: Hex;
   /** r, s, v in 65 bytes. */
   readonly signature: Hex;
@@ -42,8 +42,8 @@ const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0
 const EIP1559_PREFIX = '0x02';
 
 /**
- * Reads a signed EIP-1559 transaction. `undefined` for what is none, and for one that is not written the
- * only way nodes take it: then its hash would not be the one it is mined under.
+ * Reads a signed EIP-1559 transaction. `undefined` for bytes that are not one, and for one whose encoding is not
+ * canonical: nodes would mine it under another hash.
  *
  * @param raw - lower case.
  */

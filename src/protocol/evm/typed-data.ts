@@ -102,7 +102,7 @@ function cacheKeyOf({ chainId, token, name, version }: TokenDomain): string {
   return lastKey;
 }
 
-/** The same without keeping it: for names that nobody has signed for. */
+/** The same without the cache: for names that come from a request and were not signed. */
 export function computeTokenSeparator({ name, version, chainId, token }: TokenDomain): Word {
   return bytes32Word(
     keccakOfHex(

@@ -39,7 +39,7 @@ export const LINK_TYPES = {
 /** An upload link is good for so long at most, in seconds. */
 export const UPLOAD_LIFETIME_MAX_SECONDS = 7 * 86_400;
 
-/** What an upload link is signed over: one file under one name, by whoever has the link, once. */
+/** The message of an upload link: it permits its bearer one upload of one file under one name. */
 export const UPLOAD_TYPES = {
   HubUpload: [
     { name: 'owner', type: 'address' },

@@ -13,11 +13,11 @@ const QUERY_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const BODY_TYPES: ReadonlySet<unknown> = new Set(['json', 'form-data', 'text']);
 const TRANSPORTS: ReadonlySet<unknown> = new Set(['streamable-http', 'sse']);
-/** What executes as a program of its own in whoever believes it. */
+/** Keywords whose expressions a reader might execute. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['pattern', 'patternProperties']);
 const TOOL_NAME_MAX = 128;
 
-/** What is called at a place and how, as it is published. */
+/** The call of a listed resource, as it is published. */
 interface DeclaredInfo {
   readonly type: ListingType;
   readonly method?: string;
@@ -55,7 +55,7 @@ function readRequest(
   }
   const { bodyType } = input;
   const hasBody = bodyType !== undefined;
-  // A declaration that nobody enriched with the method of its route.
+  // The server middleware has not added the method of the route to this declaration.
   const method: unknown = input['method'] ?? (hasBody ? 'POST' : 'GET');
   if (input['method'] === undefined) notes.add('method_assumed');
   const isKnown = typeof method === 'string';
@@ -133,8 +133,8 @@ function readOutput(said: unknown, notes: Set<ListingNote>): JsonObject | undefi
 }
 
 /**
- * The schema, for whoever wants to read it. The expressions in it are a stranger's programs: they are never run, and
- * not even repeated.
+ * The schema, for readers of the catalogue. Its regular expressions come from a stranger: they are neither run nor
+ * repeated.
  */
 export function readSchema(said: unknown, notes: Set<ListingNote>): JsonObject | undefined {
   const schema = readOptionalObject(said);
@@ -156,7 +156,7 @@ export function isReadableInfo(info: JsonObject): boolean {
   return isWithinBounds(info, BOUNDS) && sizeOf(info) <= INFO_MAX + EXAMPLE_MAX;
 }
 
-/** Whether a schema names one elsewhere, which whoever reads it might fetch. */
+/** Whether a schema refers to another document, which a reader of the catalogue might fetch. */
 function namesOthers(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesOthers);
   if (!isJsonObject(value)) return false;

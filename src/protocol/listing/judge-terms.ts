@@ -81,7 +81,7 @@ function holdInfo({ extensions }: JsonObject, { method }: Listing): Held {
   const schema = readOptionalObject(bazaar?.['schema']);
   if (schema === undefined) return { note: 'schema_missing' };
   if (info === undefined || !isReadableInfo(info) || !isReadableSchema(schema)) return {};
-  // A declaration that nobody enriched has no method yet, which a note says by itself.
+  // A declaration has no method before the server middleware adds it; a note says so by itself.
   const input = readOptionalObject(info['input']);
   const whole = method === undefined ? info : { ...info, input: { method, ...input } };
   const contradiction = contradictionOf(whole, schema, `extensions.${BAZAAR}.info`);

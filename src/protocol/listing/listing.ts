@@ -22,7 +22,7 @@ export interface Listing {
   readonly serviceName?: string;
   readonly tags?: readonly string[];
   readonly iconUrl?: string;
-  /** The declaration made anew from what was read of it, and nothing else that was sent. */
+  /** The declaration, rebuilt from the fields that were read; unread fields are dropped. */
   readonly bazaar: {
     readonly info: JsonObject;
     readonly schema?: JsonObject;
@@ -54,7 +54,7 @@ export type DeclarationFault =
   | 'tool_schema'
   | 'tool_transport';
 
-/** What was left out, filled in, or is refused elsewhere; the rest is listed all the same. */
+/** A part that was left out, filled in or is refused elsewhere; the rest is listed all the same. */
 export type ListingNote =
   | 'description_cut'
   | 'example_left_out'
@@ -68,16 +68,16 @@ export type ListingNote =
   | 'service_name_left_out'
   | 'tags_left_out';
 
-/** What is wrong with a declaration, and where. */
+/** The error of a declaration, and its place. */
 export interface Fault {
   readonly code: DeclarationFault;
   /** Of the field, from the object that holds the declaration. */
   readonly path: string;
-  /** What is expected there, for people. */
+  /** The value expected there, in words for people. */
   readonly expected: string;
 }
 
-/** What came of reading a declaration. */
+/** The result of reading a declaration. */
 export type ReadDeclaration =
   /** Nothing was declared, or the seller does not want to be found. */
   | { readonly kind: 'none' }

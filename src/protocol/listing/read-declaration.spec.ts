@@ -139,7 +139,7 @@ describe('a declaration', () => {
     }
   });
 
-  it('is none where nothing is declared, or nobody wants to be found', () => {
+  it('is of kind `none` without a declaration, and where the seller opted out', () => {
     expect(v2(undefined).kind).toBe('none');
     expect(readDeclaration({ x402Version: 2 }, requirements, NOBODY).kind).toBe('none');
     expect(v1(undefined).kind).toBe('none');

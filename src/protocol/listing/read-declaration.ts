@@ -15,7 +15,7 @@ import { mimeTypeOf, plainText, serviceNameOf, tagsOf } from './seller-words.js'
 /** The x402 extension by which sellers declare what they sell. */
 export const BAZAAR = 'bazaar';
 
-/** What was said of something that is sold, wherever it was said. */
+/** A declaration before it is read, wherever it was found. */
 interface Said {
   readonly x402Version: 1 | 2;
   /** `url`, `description` and the like, and where they are. */
@@ -145,7 +145,7 @@ export function readWords(said: JsonObject): Words {
   return wordsOf(said, new Set());
 }
 
-/** What is not as it should be is left out, and said to be. */
+/** Reads the texts of a declaration. A text that is malformed is left out, with a note. */
 function wordsOf(said: JsonObject, notes: Set<ListingNote>): Words {
   const kept = <T>(value: T | undefined, name: string, note: ListingNote): T | undefined => {
     if (value === undefined && isSaid(said[name])) notes.add(note);

@@ -40,7 +40,7 @@ describe('the URL of what is sold', () => {
     ['http://printer/', 'resource_not_public'],
     ['http://shop.local/', 'resource_not_public'],
     ['http://shop.internal./', 'resource_not_public'],
-  ])('%s is none: %s', (said, code) => {
+  ])('%s is refused: %s', (said, code) => {
     expect(read(said)).toBe(code);
   });
 

@@ -4,7 +4,7 @@ import type { Fault } from './listing.js';
 /** UTF-16 units of a URL. */
 const URL_MAX = 2048;
 
-/** Hosts, or host:port, that may be listed though nobody else can reach them. Lower case. */
+/** Private hosts, or host:port, that the operator lets be listed. Lower case. */
 export type AllowedHosts = ReadonlySet<string>;
 
 export interface ResourceUrl {
@@ -44,7 +44,7 @@ export function readResourceUrl(
   const isTool = url.protocol === 'mcp:';
   const host = url.hostname.replace(/\.$/, '');
   const port = url.port === '' ? '' : `:${url.port}`;
-  // What is not ASCII takes several characters once it is written out.
+  // Each character outside ASCII takes several once it is percent-encoded.
   const isLong = url.hostname.length + url.pathname.length > URL_MAX;
   if (host === '' || isLong) return { code: 'resource_invalid', path, expected };
   if (!isTool && !isPublicHost(host) && !allow.has(host) && !allow.has(`${host}${port}`)) {
@@ -57,12 +57,12 @@ export function isFault(read: ResourceUrl | Fault): read is Fault {
   return 'code' in read;
 }
 
-/** A name with a dot that is not kept for private use. Addresses are nobody's for long. */
+/** A name with a dot that is not kept for private use. An IP address may change its owner, so none is listed. */
 function isPublicHost(host: string): boolean {
   return host.includes('.') && !ADDRESS.test(host) && !NOT_PUBLIC.test(host);
 }
 
-/** The URL of a picture, which nobody here fetches. */
+/** The URL of a picture. This service never fetches it. */
 export function iconUrlOf(said: unknown): string | undefined {
   const url = isShortText(said, URL_MAX) && !UNSEEN.test(said) ? parsed(said) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;

@@ -25,11 +25,11 @@ const UNREAD_OF_LISTS = ['contains', 'uniqueItems'];
 const NAME = /^[\w-]{1,64}$/;
 
 /**
- * Reads a schema (draft 2020-12) against a value, in bounded steps. Expressions (`pattern`), formats and schemas
- * elsewhere are not read: what hangs on them fits.
+ * Validates a value against a schema (draft 2020-12), in bounded steps. Expressions (`pattern`), formats and schemas
+ * elsewhere are not read: a value that depends on them passes.
  *
  * @param path - of the value.
- * @returns `undefined` where the value fits, or where that cannot be told.
+ * @returns `undefined` where the value fits, or where this cannot be decided.
  */
 export function contradictionOf(
   value: unknown,

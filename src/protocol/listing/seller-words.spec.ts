@@ -25,7 +25,7 @@ describe('a seller’s text', () => {
     expect(plainText('a'.repeat(500))).toEqual({ text: 'a'.repeat(500), isCut: false });
   });
 
-  it.each([undefined, null, 1, {}, [], '', '   ', '\u202E'])('is none for %j', (said) => {
+  it.each([undefined, null, 1, {}, [], '', '   ', '\u202E'])('is undefined for %j', (said) => {
     expect(plainText(said).text).toBeUndefined();
   });
 });

@@ -115,7 +115,7 @@ function completed(offer: JsonObject, { x402Version, extra }: ServedKind): JsonO
   return {
     ...DEFAULTS[x402Version],
     ...known(offer, FIELDS[x402Version]),
-    // What the kind says wins: it is an address of ours.
+    // The kind wins over the seller: its `extra` holds an address of this facilitator.
     ...((isJsonObject(sent) || extra !== undefined) && {
       extra: { ...(isJsonObject(sent) ? sent : {}), ...extra },
     }),

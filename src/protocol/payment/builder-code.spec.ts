@@ -70,7 +70,7 @@ describe('the suffix of builder codes', () => {
     });
   });
 
-  it('is none where this service has no code', () => {
+  it('is undefined where this service has no code', () => {
     expect(ourSuffix(payloadOf({ a: 'weather', s: ['agent'] }), undefined)).toBeUndefined();
   });
 

@@ -4,7 +4,7 @@ import { isJsonObject, isShortText, type JsonObject, readOptionalObject } from '
 /** The x402 extension by which transactions say on whose behalf they were made (ERC-8021). */
 export const BUILDER_CODE = 'builder-code';
 
-/** What a payment says of where it comes from. Nobody has signed it: it proves nothing. */
+/** The origin that a payment claims (builder codes). It is not signed, so it proves nothing. */
 export interface BuilderCodes {
   /** Of the service that is paid. */
   readonly app: string | undefined;
@@ -24,8 +24,7 @@ export function isBuilderCode(value: unknown): value is string {
 }
 
 /**
- * The codes that a payment brings. Those of another form are passed over, as in the reference: a payment is
- * none the worse for them.
+ * The builder codes of a payment. Malformed ones are ignored, as in the reference: the payment stays valid.
  *
  * @param version - payments of V1 name no service: no seller has compared it with its own.
  */

@@ -64,7 +64,7 @@ export function identityOf({ requirements, claim }: Payment): PaymentIdentity | 
   };
 }
 
-/** What can be told of a payment from its authorization alone, without the signature as it was sent. */
+/** The terms of a payment, from its authorization alone: its signature is not needed. */
 export function termsOf(
   chainId: number,
   asset: Address,

@@ -68,7 +68,7 @@ describe('the texts of a payment are bounded', () => {
     for (const name of [{}, 5, null]) expect(parsed({ extra: { name } }).ok).toBe(true);
   });
 
-  it('a signature of no wallet is none', () => {
+  it('a signature above SIGNATURE_MAX_BYTES is not read', () => {
     const longest = `0x${'22'.repeat(SIGNATURE_MAX_BYTES)}`;
     expect(claimOf({ signature: longest })).toMatchObject({ signature: longest });
     expect(claimOf({ signature: `${longest}22` })).toMatchObject({ signature: undefined });

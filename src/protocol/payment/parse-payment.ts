@@ -168,7 +168,7 @@ function readRequirements(
   };
 }
 
-/** What is no text is refused where the domain is needed, as the reference does. */
+/** A value that is not text passes: it is refused where the domain is needed, as the reference does. */
 function isTooLong(value: unknown, most: number): boolean {
   return typeof value === 'string' && !isShortText(value, most);
 }

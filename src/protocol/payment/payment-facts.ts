@@ -33,7 +33,7 @@ export function transferOf(payment: AcceptedPayment): Transfer {
 }
 
 /**
- * What is simulated before the payment is sent.
+ * The call that is simulated before the payment is sent.
  *
  * @param gas - limit of the transaction.
  */
@@ -51,7 +51,7 @@ export function settlementOf(
   return { call, sender, ...bound, gas, token: asset, payer, payTo, amount };
 }
 
-/** What has to be on the chain before it can be sent, where anything has. */
+/** The payer's own transaction that must be mined first; `undefined` where the payment needs none. */
 export function preparationOf(payment: AcceptedPayment): Preparation | undefined {
   const { authorization } = payment;
   return actionOf(authorization).preparationOf?.(authorization, payment);

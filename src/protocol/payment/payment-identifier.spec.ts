@@ -22,7 +22,7 @@ describe('the name a buyer gives its payment', () => {
     ['a number', 1_234_567_890_123_456],
     ['a list', ['a'.repeat(16)]],
     ['missing', undefined],
-  ])('is none where it is %s', (_, id) => {
+  ])('is undefined where it is %s', (_, id) => {
     expect(readPaymentIdentifier(payloadOf(id))).toBeUndefined();
   });
 
@@ -31,7 +31,7 @@ describe('the name a buyer gives its payment', () => {
     ['extensions that are a list', { extensions: [] }],
     ['a declaration that is text', { extensions: { 'payment-identifier': 'x' } }],
     ['no info', { extensions: { 'payment-identifier': {} } }],
-  ])('is none where there is %s', (_, payload) => {
+  ])('is undefined where there is %s', (_, payload) => {
     expect(readPaymentIdentifier(payload)).toBeUndefined();
   });
 });

@@ -82,7 +82,7 @@ describe('names of networks', () => {
   it.each<[string, number | undefined]>([
     ['eip155:56', 56],
     ['eip155:0', undefined],
-    // Another spelling would be another network to whoever compares names.
+    // A reader that compares names would take another spelling for another network.
     ['eip155:056', undefined],
     ['eip155:', undefined],
     ['eip155:5 6', undefined],

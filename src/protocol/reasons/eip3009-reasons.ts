@@ -87,7 +87,7 @@ export const EIP3009_REASONS = {
     fault: 'buyer',
     retry: 'never',
     meaning:
-      'The payer is a wallet that is not deployed yet, and its factory is none that is called here.',
+      'The payer is a wallet that is not deployed yet, and this facilitator does not call its factory.',
   },
   invalid_exact_evm_transaction_failed: {
     fault: 'chain',

@@ -4,7 +4,7 @@ export type Fault = 'buyer' | 'seller' | 'facilitator' | 'chain';
 /** Whether sending the same request again can end better. */
 export type Retry = 'never' | 'same' | 'new-payment' | 'later';
 
-/** What is said of one reason. */
+/** The facts of one reason. */
 export interface ReasonFacts {
   readonly fault: Fault;
   readonly retry: Retry;

@@ -41,7 +41,7 @@ export interface AuthorizationMethod {
 
   /** Asks the chain whether an authorization was executed or cancelled. */
   stateCall(ref: AuthorizationRef): Call;
-  /** `undefined` where the answer is none. */
+  /** `undefined` where the answer cannot be decoded. */
   readState(outcome: CallOutcome, ref: AuthorizationRef): boolean | undefined;
 
   /**

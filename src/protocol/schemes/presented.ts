@@ -35,7 +35,7 @@ const MULTICALL3_CALLS = parseAbi([
   'function aggregate3(Call3[] calls)',
   'function aggregate3Value(Call3Value[] calls)',
 ]);
-/** More calldata than any block of ours or of a copier needs, in hexadecimal digits. */
+/** More calldata than any batch of this facilitator or of a copier needs, in hexadecimal digits. */
 const CALLDATA_MAX_DIGITS = 1_000_000;
 
 function innerCalls(data: Hex): readonly InnerCall[] {

@@ -6,7 +6,7 @@ import { EXACT } from './exact/exact.js';
 import type { Action, Scheme } from './scheme.js';
 import { UPTO } from './upto/upto.js';
 
-/** Every scheme that is served here. What is asked of a payment is asked of the scheme it belongs to. */
+/** Every scheme that is served here. Each rule of a payment belongs to its scheme. */
 
 /** Of claims, authorizations and records that name none. */
 export const DEFAULT_SCHEME = EXACT.name;

@@ -100,7 +100,7 @@ export function reasonOfRevert(data: Hex | undefined, method: ActionMethod): Rea
   return BY_NAME[name]?.[method === 'eip3009' ? 0 : 1] ?? OF_UPTO[name];
 }
 
-/** What a simulation that failed shows, in a sentence of ours: nothing of a contract's text is repeated. */
+/** Describes a failed simulation in a sentence; text of the contract is never repeated. */
 export function inWords(failure: FailedEffect): string {
   switch (failure.status) {
     case 'unpaid':

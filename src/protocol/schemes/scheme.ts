@@ -93,7 +93,7 @@ export interface ActionReasons {
   readonly noEvidence: Reason;
 }
 
-/** What has to be done on the chain before a payment can be sent. */
+/** A transaction that must be mined before a payment can be sent. */
 export interface Preparation {
   readonly transaction: PayerTransaction;
   /** It is done once this call returns a number of at least so much. */
@@ -145,8 +145,8 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   readonly reasons: ActionReasons;
 
   /**
-   * Whether everybody who asks for it once it is done hears success. Else it is sold to one request: what
-   * it pays for is given once.
+   * Whether each request for it gets success once it is done. Otherwise one request alone gets the sale, as the goods
+   * are delivered once.
    */
   readonly isRepeatable?: boolean;
 
@@ -217,7 +217,7 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   gasCapOf?(authorization: A, usual: bigint): bigint;
   /** Whether it may be one call of a transaction that carries several. */
   mayShare(authorization: A): boolean;
-  /** A contract that its call runs because the payload names it; `undefined` where there is none. */
+  /** A contract that its call runs because the payload names it; `undefined` where the payload names no contract. */
   chosenContractOf?(authorization: A): Address | undefined;
   /** The same where the payer has code by now; absent where that makes no difference. */
   ofDeployedPayer?(authorization: A): A;
@@ -243,7 +243,7 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   // ---------------------------------------------------------------- evidence
 
   readonly evidence: Evidence<A>;
-  /** Whether it does not matter who sent the transaction that did it: else one of ours has to be its cause. */
+  /** Whether any sender's transaction counts as success; otherwise one of this facilitator's lanes must be its cause. */
   readonly isDoneByAnybody?: boolean;
   /** Selectors of the functions that present its authorizations, without prefix. */
   readonly selectors: readonly string[];

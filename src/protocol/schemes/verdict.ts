@@ -11,7 +11,7 @@ import type { Reason } from '../reasons.js';
  */
 export const EXPIRY_MARGIN_SECONDS = 6n;
 
-/** Recovers the signer of a 65-byte signature; `undefined` when there is none. */
+/** Recovers the signer of a 65-byte signature; `undefined` when the signature is invalid. */
 export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;
 
 /** The same where many are recovered at a time. */
@@ -26,7 +26,7 @@ export interface VerifyContext {
   readonly maxGas: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
-  /** The account of ours that would send the settlement; `undefined` while none is known. */
+  /** The lane account that would send the settlement; `undefined` while no lane is known. */
   readonly sender: Sender | undefined;
   /** What the call of the settlement ends with. */
   readonly dataSuffix?: Hex | undefined;
@@ -54,7 +54,7 @@ export interface Refusal {
   readonly isFromChainState: boolean;
   /** Unix seconds: refused for no more than that the newest block is older than this. */
   readonly validFrom?: bigint;
-  /** What the contracts said, where the reason names no cause: a sentence in words of ours. */
+  /** The contracts' revert reason as a sentence of this service, where the reason names no cause. */
   readonly cause?: string;
 }
 

@@ -83,7 +83,7 @@ describe('what is found of a token', () => {
       { domain: DOMAIN, eip3009: both('yes'), eip2612: 'yes' },
     ],
     [
-      'of a domain nobody knows: it is there, for it refuses in its own words',
+      'of an unknown domain: the function exists, as it reverts with its own reason',
       { ...DOLLAR, hidesSeparator: true, domain: { name: 'Secret', version: '9' } },
       { domain: undefined, eip3009: both('yes') },
     ],

@@ -62,7 +62,7 @@ export function noncesCall(token: Address, owner: Address): Call {
   return { to: token, data: `0x${NONCES}${addressWord(owner)}` };
 }
 
-/** `transfer` of nothing, by whoever calls. */
+/** `transfer` of zero coins by the caller. */
 export function plainTransferCall(token: Address, to: Address): Call {
   return { to: token, data: `0x${TRANSFER}${addressWord(to)}${uintWord(0n)}` };
 }

@@ -25,7 +25,7 @@ const returned = (type: string, value: unknown): CallOutcome => ({
 });
 const selector = (signature: string): Hex => toFunctionSelector(`function ${signature}`);
 
-/** A token that answers from its state at each look; `seen` is told what was asked. */
+/** A token that answers each read from its present state; `seen` gets the calldata. */
 function aToken(state: { used: boolean; balance: bigint }, seen: (data: Hex) => void): ChainReader {
   const answers: Readonly<Record<Hex, () => CallOutcome>> = {
     [selector('authorizationState(address,bytes32)')]: () => returned('bool', state.used),
@@ -70,7 +70,7 @@ describe('the diagnosis of an EIP-3009 transfer that would revert', () => {
 
   it('says that it is used when it is used between two reads', async () => {
     const state = { used: false, balance: 10n };
-    // Somebody else presents it in a block that comes after the first of the four answers.
+    // A copier presents it in a block that comes after the first of the four answers.
     const token = aToken(state, () => {
       state.used = true;
       state.balance = 0n;

@@ -115,7 +115,7 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   },
 };
 
-/** What is not text has no name or version to sign over, and may not be convertible to text at all. */
+/** A value that is no text cannot be part of an EIP-712 domain, and converting it may throw. */
 function textOrNothing(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

@@ -146,7 +146,7 @@ describe('the evidence of a payment', () => {
     expect(evidenceOf(eip3009, logs)).toBe(expected);
   });
 
-  it('by Permit2 is the first transfer that has paid nobody else', () => {
+  it('by Permit2 is the first transfer that no other settlement has claimed', () => {
     expect(evidenceOf(permit2, [transfer(1), transfer(2)])).toBe(1);
     expect(evidenceOf(permit2, [transfer(1), transfer(2)], [1])).toBe(2);
     expect(evidenceOf(permit2, [transfer(1)], [1])).toBeUndefined();

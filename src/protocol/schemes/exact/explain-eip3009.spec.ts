@@ -216,7 +216,7 @@ describe('what is wrong with a signature by EIP-3009', () => {
     ],
     ['to nobody', { signed: { to: 7 } }, { path: `${AUTHORIZATION}.to`, expected: 'an address' }],
     [
-      'of nobody to nobody',
+      'without payer and payee',
       { signed: { from: null, to: null, nonce: null } },
       { path: `${AUTHORIZATION}.from`, expected: 'an address' },
     ],
@@ -258,7 +258,7 @@ describe('what is wrong with a signature by EIP-3009', () => {
       { path: signature, expected: `a signature by ${PAYER}`, got: '0x12', fix },
     ],
     [
-      'in a wrapper that is none',
+      'in a wrapper that cannot be decoded',
       { signature: MARK },
       {
         path: signature,

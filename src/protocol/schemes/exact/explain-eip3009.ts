@@ -116,7 +116,7 @@ function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
   );
 }
 
-/** What keeps a signature from being looked at, whoever made it. */
+/** Why the signature is not checked at all: it is too long, or its ERC-6492 wrapper is broken. */
 function wrongWrapper({ signature, isSignatureTooLong }: Eip3009Claim): Finding | undefined {
   if (isSignatureTooLong === true) {
     return { path: SIGNATURE, expected: `at most ${SIGNATURE_MAX_BYTES} bytes` };

@@ -52,7 +52,7 @@ describe('an EIP-3009 payment', () => {
     ['for another network', { accepted: { network: 'eip155:97' } }, MISMATCH],
     ['for the same network by its V1 name', { accepted: { network: 'bsc' } }, MISMATCH],
     ['for no network', { accepted: { network: undefined } }, MISMATCH],
-    ['of V1 for a network nobody knows', { version: 1, accepted: { network: 'x' } }, MISMATCH],
+    ['of V1 for an unknown network', { version: 1, accepted: { network: 'x' } }, MISMATCH],
     ['of V1 for another network', { version: 1, accepted: { network: 'base' } }, MISMATCH],
     ['without a token name', { requirements: { extra: { version: '1' } } }, NO_DOMAIN],
     ['without a token version', { requirements: { extra: { name: 'USD' } } }, NO_DOMAIN],
@@ -96,7 +96,7 @@ describe('an EIP-3009 payment', () => {
       UNSIGNED,
     ],
     // The reference names the signature before the terms.
-    ['to another payee, signed by nobody', { signed: { to: STRANGER }, signature: '0x' }, UNSIGNED],
+    ['to another payee, unsigned', { signed: { to: STRANGER }, signature: '0x' }, UNSIGNED],
     [
       'to another payee, late and too small',
       { signed: { to: STRANGER, validBefore: '0', value: '1' } },
@@ -111,7 +111,7 @@ describe('an EIP-3009 payment', () => {
     const chain = new JudgingChain();
     const verdict = await judge(sent, chain);
     expect(reasonOf(verdict)).toBe(expected);
-    // What is refused by itself costs the chain no simulation.
+    // A refusal that needs no simulation costs none.
     expect(chain.simulated).toHaveLength(expected === 'valid' ? 1 : 0);
     expect(verdict).toMatchObject(verdict.isValid ? {} : { isFromChainState: false });
   });
@@ -130,7 +130,7 @@ describe('an EIP-3009 payment', () => {
     expect(chain.simulated[0]?.call.to).toBe(TOKEN);
   });
 
-  it('in a token that is not there is refused, whatever a call to nobody says', async () => {
+  it('in a token without code is refused, whatever a call to it returns', async () => {
     const chain = new JudgingChain();
     chain.code.delete(TOKEN);
     expect(reasonOf(await judge({}, chain))).toBe('asset_not_deployed_contract');

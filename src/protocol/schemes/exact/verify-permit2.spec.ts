@@ -67,7 +67,7 @@ describe('a Permit2 payment', () => {
     ['without a token name', { requirements: { extra: undefined } }, 'valid'],
     // The other way round than EIP-3009: terms are named before the signature.
     [
-      'to another payee, signed by nobody',
+      'to another payee, unsigned',
       { signed: witness(STRANGER), signature: '0x' },
       'invalid_permit2_recipient_mismatch',
     ],
@@ -86,7 +86,7 @@ describe('a Permit2 payment', () => {
     ['no token', (chain) => chain.code.delete(TOKEN), 'asset_not_deployed_contract'],
     ['no proxy', (chain) => chain.code.delete(EXACT_PERMIT2_PROXY), 'permit2_proxy_not_deployed'],
   ])(
-    'is refused where there is %s, whatever a call to nobody says',
+    'is refused where there is %s, whatever a call to an address without code returns',
     async (_, change, expected) => {
       const chain = new JudgingChain();
       change(chain);

@@ -112,7 +112,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
     }
   });
 
-  it('is refused where its factory is none that may be called, and nothing of it is run', async () => {
+  it('is refused where its factory may not be called, and none of its code runs', async () => {
     for (const scope of ['full', 'terms'] as const) {
       for (const other of [STRANGER, TOKEN, MULTICALL3, PAYER]) {
         const chain = aChain();
@@ -165,7 +165,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
       { signed: { value: '1' } },
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
-    ['a nonce nobody can sign', { signed: { nonce: '0xab' } }, UNSIGNED],
+    ['a malformed nonce', { signed: { nonce: '0xab' } }, UNSIGNED],
     ['another scheme', { accepted: { scheme: 'upto' } }, 'invalid_exact_evm_scheme'],
   ])('with %s is refused before code of anybody runs', async (_, sent, expected) => {
     const chain = aChain();
@@ -174,7 +174,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
     expect([chain.simulated, chain.calls]).toEqual([[], []]);
   });
 
-  it('is judged by the wallet before its terms are told, where it is known', async () => {
+  it('is checked by its wallet before an error of its terms is shown', async () => {
     const other = { ...WRAPPED, signed: { to: STRANGER } };
     const unsigned = aChain({ status: 'reverted', data: undefined });
     expect(reasonOf(await judge(other, unsigned, 'terms'))).toBe(UNSIGNED);
@@ -223,7 +223,7 @@ describe('a payment of a wallet that is not there yet and would not pay', () => 
     expect(runsOf(chain)).toEqual([]);
   });
 
-  it('without the money runs no code of its payer, and is told what is missing', async () => {
+  it('without the balance runs no code of its payer, and the refusal names the balance', async () => {
     const chain = aChain();
     chain.balance = AMOUNT - 1n;
     expect(reasonOf(await judge(WRAPPED, chain))).toBe('invalid_exact_evm_insufficient_balance');

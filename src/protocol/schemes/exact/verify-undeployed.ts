@@ -66,8 +66,8 @@ export async function verifyUndeployed(
   const { asset, amount } = requirements;
   const { from, deployment, signature } = authorization;
   const context = { ...usual, maxGas: usual.maxGas + DEPLOYMENT_GAS };
-  // Somebody may have made the wallet since it was looked for, and its factory may answer otherwise then: it is
-  // asked as it is. Where it is still not there nobody answers.
+  // The wallet may have been deployed since the first look, and its factory may then answer otherwise: the wallet
+  // itself is called. Without code the call returns nothing.
   const isSigned = async (): Promise<boolean> =>
     (await isSignedOnceDeployed(context, from, deployment, digest, signature)) ||
     (await isSignedByContract(context, from, digest, signature));
@@ -83,7 +83,7 @@ export async function verifyUndeployed(
   ]);
   if (!isContract) return refuse('asset_not_deployed_contract');
   const settling = settlingOf(authorization, asset);
-  // Wallets that nobody has made cost nothing to name: code of theirs is run for those with money only.
+  // Undeployed wallets cost nothing to name: their code is run only for those with the balance.
   const failure = mayRun ? await simulate(settling, requirements, context) : NOT_RUN;
   if (failure === undefined) {
     if (!(await isSigned())) return refuseByState('invalid_exact_evm_signature');

@@ -42,7 +42,7 @@ export async function refusalOnChain(
   const { transaction, payer } = approval;
   const refusalBy = (account: PayerAccount): Reason | undefined =>
     refusalByAccount(account, transaction, limits);
-  // Whoever is in order by one node is not asked about twice.
+  // A payer that one endpoint finds in order needs no second read.
   if (refusalBy(await readAccount(chain, payer, transaction.hash)) !== undefined) {
     const reason = refusalBy(await confirm(payer, transaction.hash));
     if (reason !== undefined) return reason;
@@ -70,7 +70,7 @@ function refusalByAccount(
 ): Reason | undefined {
   const { accountNonce } = transaction;
   if (used !== accountNonce) return 'erc20_approval_tx_nonce_mismatch';
-  // What waits at this nonce is the approval itself, or something in its place.
+  // The transaction pending at this nonce is the approval itself, or a replacement of it.
   if (pending > used && !isKnown) return 'erc20_approval_tx_nonce_mismatch';
   if (!isTakenByNodes(transaction, baseFeePerGas, gasPriceWei, leastTipWei)) {
     return 'erc20_approval_tx_underpriced';

@@ -47,7 +47,7 @@ describe('a Permit2 authorization from the ledger', () => {
     expect(decodePermit2(stored(authorization))).toEqual(authorization);
   });
 
-  it('is none where an amount is no number', () => {
+  it('throws where an amount is no number', () => {
     const broken = { ...(stored(aPermit2Authorization()) as object), amount: 'x' };
     expect(() => decodePermit2(broken)).toThrow(SyntaxError);
   });

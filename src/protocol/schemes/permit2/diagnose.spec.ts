@@ -25,7 +25,7 @@ const POOR = { [BALANCE]: returned(9n) };
 
 type Answers = Readonly<Record<string, CallOutcome>>;
 
-/** A chain on which everything is there, but for the answers of a test. */
+/** A chain on which every contract exists; `answers` override single calls. */
 function aChain(answers: Answers = {}): { chain: ChainReader; asked: string[] } {
   const asked: string[] = [];
   const all: Answers = { ...GOOD, [PERMIT2_OF_PROXY]: returned(BigInt(PERMIT2)), ...answers };

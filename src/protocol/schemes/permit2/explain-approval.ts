@@ -17,7 +17,7 @@ const field =
     got: sponsoredApproval?.[name],
   });
 
-/** The transaction is never repeated: whoever has it can send it. */
+/** A finding about the transaction. Its bytes are never repeated, as anyone who has them can send it. */
 const transaction =
   (expected: string, fix?: string): NonNullable<Explain> =>
   () => ({ path: TRANSACTION, expected, ...(fix !== undefined && { fix }) });

@@ -148,7 +148,7 @@ describe('what is wrong with the permit of the token that a payment brings', () 
     const sent = { extensions: sponsoredBy({ [name]: got }) };
     const path = `paymentPayload.extensions.eip2612GasSponsoring.info.${name}`;
     expect(findingOf(reason, sent)).toStrictEqual({ path, expected, got });
-    // A payment without one is told what is missing.
+    // The refusal of a payment without a sponsored approval names the missing field.
     expect(findingOf(reason, {})).toStrictEqual({ path, expected, got: undefined });
   });
 

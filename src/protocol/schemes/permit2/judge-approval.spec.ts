@@ -69,7 +69,7 @@ describe('a payment that brings the approval of its payer', () => {
     expect(chain.judged.simulated).toHaveLength(1);
   });
 
-  it('is judged as if it brought none where nobody vouches for the token', async () => {
+  it('is verified as if it brought none where the token is not trusted', async () => {
     const chain = new ApprovingChain();
     chain.isVouchedFor = false;
     chain.judged.effects = [{ status: 'reverted', data: undefined }];
@@ -250,7 +250,7 @@ describe('a payment that brings the approval of its payer', () => {
     expect(reasonOf(await EXACT_PERMIT2.verify(payment, claim, asking, 'full'))).toBe('valid');
   });
 
-  it('is refused where the payer has code: nobody could send its approval', async () => {
+  it('is refused where the payer has code: its approval cannot be sent', async () => {
     const chain = new ApprovingChain();
     chain.judged.code.add(OWNER_ADDRESS);
     chain.judged.walletSays = { status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` };

@@ -7,7 +7,7 @@ import { type Refusal, refuse, refuseByState, type VerifyContext } from '../verd
 import { refusalOnChain } from './approval-on-chain.js';
 import { checkSponsoredApproval } from './sponsored-approval.js';
 
-/** What is to be done about the approval that a payment brings. */
+/** Whether the approval that a payment brings is needed, usable or refused. */
 type ApprovalVerdict =
   /** It is not looked at: the payer has approved enough, or its token is not one that is paid for. */
   | { readonly kind: 'needless' }
@@ -40,7 +40,7 @@ export async function judgeApproval(
   if (approvals === undefined || sent === undefined) return NEEDLESS;
   const { asset, amount, chainId } = requirements;
   const { chain, limits, confirm } = approvals;
-  // Anybody can make tokens: whoever owns nothing of worth could have as many payers funded as it likes.
+  // Anyone can make a token: with a worthless one, its owner could have any number of payers funded.
   if (!chain.isTrusted(asset)) return NEEDLESS;
   const allowance = decodeUint(await chain.call(permit2AllowanceCall(asset, payer)));
   // Every repetition of a payment whose approval was mined comes this way.

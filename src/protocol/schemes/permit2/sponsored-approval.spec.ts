@@ -58,7 +58,7 @@ describe('an approval that a payment brings', () => {
     ['a transaction beyond every approval', { signedTransaction: `0x${'02'.repeat(1025)}` }],
     ['a version in words', { version: 'one' }],
   ];
-  it.each(malformed)('is none with %s', async (_, changes) => {
+  it.each(malformed)('is refused with %s', async (_, changes) => {
     expect(reasonOf(await check(changes))).toBe('invalid_erc20_approval_extension_format');
   });
 

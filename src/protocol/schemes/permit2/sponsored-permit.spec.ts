@@ -65,7 +65,7 @@ describe('an EIP-2612 permit that a payment brings', () => {
     ['a version in words', { version: 'one' }],
     ['a version that ends with a dot', { version: '1.' }],
   ];
-  it.each(badFormat)('is none with %s', (_, changes) => {
+  it.each(badFormat)('is refused with %s', (_, changes) => {
     expect(check(changes)).toEqual({ ok: false, reason: 'invalid_eip2612_extension_format' });
   });
 
@@ -88,7 +88,11 @@ describe('an EIP-2612 permit that a payment brings', () => {
       { from: STRANGER, asset: STRANGER },
       'eip2612_from_mismatch',
     ],
-    ['for nobody, and late', { spender: STRANGER, deadline: '1' }, 'eip2612_spender_not_permit2'],
+    [
+      'for a stranger, and late',
+      { spender: STRANGER, deadline: '1' },
+      'eip2612_spender_not_permit2',
+    ],
   ])('%s is refused', (_, changes, reason) => {
     expect(check(changes)).toEqual({ ok: false, reason });
   });

@@ -33,7 +33,7 @@ export interface WitnessRules<C extends Permit2Claim, A extends Permit2Authoriza
     context: VerifyContext,
     now: bigint | undefined,
   ): Reason | undefined;
-  /** What is wrong with the payment that is told only once its signature is known to be good. */
+  /** A mismatch that is reported only after the signature was found valid. */
   lateMismatch?(payment: Payment, claim: C): Reason | undefined;
   /** Whether only one account may send it. */
   readonly isSenderBound: boolean;

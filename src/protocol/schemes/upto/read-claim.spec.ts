@@ -112,7 +112,7 @@ describe('a payload of upto', () => {
   });
 
   it.each([[{}], [{ payload: null }], [{ payload: 'eyJ' }], [{ payload: [] }]])(
-    'is not read where there is none: %j',
+    'is undefined without an upto payload: %j',
     (payload) => {
       expect(readUptoClaim(payload)).toBeUndefined();
       expect(whyUnreadable(payload)).toBe(SHAPE);
@@ -157,7 +157,7 @@ describe('the amount that a seller of upto settles', () => {
     ['٤٠٠'],
     ['0'.repeat(79)],
     [(UINT256_MAX + 1n).toString()],
-  ])('is none: %p', (sent) => {
+  ])('is not an amount: %p', (sent) => {
     expect(readUptoAmount(sent)).toBeUndefined();
   });
 });

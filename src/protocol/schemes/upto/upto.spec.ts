@@ -160,7 +160,7 @@ describe('the scheme upto', () => {
         : encodeFunctionData({ abi: ABI, functionName, args: shared });
       const call = uptoSettlementCall(authorization, 400n);
       expect(call).toEqual({ to: UPTO_PERMIT2_PROXY, data });
-      // Whoever presents it, the amount is what was taken.
+      // Any caller can present it; the amount is always the one that was taken.
       expect(presentedAuthorizations(call.to, call.data, DEFAULT_SCHEME_CONTRACTS)).toEqual([
         { method: 'permit2', token, from, to: UPTO_PAYEE, amount: 400n, nonce },
       ]);
@@ -207,7 +207,7 @@ describe('the scheme upto', () => {
       ['spender', { permit: { spender: STRANGER } }, {}, 'invalid_permit2_spender'],
       ['payee', { witness: { to: STRANGER } }, {}, 'invalid_permit2_recipient_mismatch'],
       ['facilitator', { witness: { facilitator: STRANGER } }, {}, 'upto_facilitator_mismatch'],
-      ['no lane of ours', {}, { lane: undefined }, 'upto_facilitator_mismatch'],
+      ['no lane', {}, { lane: undefined }, 'upto_facilitator_mismatch'],
       ['deadline', { permit: { deadline: `${UPTO_NOW + 5}` } }, {}, 'permit2_deadline_expired'],
       ['start', { witness: { validAfter: `${UPTO_NOW + 1}` } }, {}, 'permit2_not_yet_valid'],
       ['less', { amount: '999' }, {}, 'permit2_amount_mismatch'],
@@ -310,7 +310,7 @@ describe('the scheme upto', () => {
       expect(exact.termsTag).not.toBe(termsTag);
       const other = termsOf(56, UPTO_TOKEN, anUptoAuthorization({ facilitator: UPTO_PAYEE }));
       expect(other.termsTag).not.toBe(termsTag);
-      // What is charged is no part of what was signed.
+      // The charged amount is not part of the signed terms.
       const more = identityOf(await anUptoPayment({ amount: '500' }));
       expect(more).toEqual(identity);
     });
