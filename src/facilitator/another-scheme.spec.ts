@@ -104,7 +104,7 @@ describe('another scheme', () => {
     });
   });
 
-  it('is good to whoever repeats it where it may be repeated, although it was sold', async () => {
+  it('of a repeatable scheme verifies as valid for any caller, although it was sold', async () => {
     const known = { state: 'finalized', isPaid: true, sale: { state: 'sold', soldKeyTag: 'k' } };
     const look = { ...BLANK_RECORD, known, isWaitedFor: true } as unknown as Look;
     const verifier = {

@@ -242,7 +242,7 @@ describe('the facilitator', () => {
       return requests.at(-1)?.keyTag;
     };
 
-    it('is the API key: one order of a seller is one, whoever is paid', async () => {
+    it('is the API key: an order number of a seller is one order, for all its payees', async () => {
       const own = await tagOf('order-1', 'seller');
       const to = { requirements: { payTo: STRANGER } };
       expect(await tagOf('order-1', 'seller', to)).toBe(own);

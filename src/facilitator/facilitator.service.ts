@@ -69,7 +69,7 @@ export interface SettleTerms {
   readonly connection: Connection;
 }
 
-/** What was found out of a refusal beyond its reason. */
+/** Facts about a refusal beyond its reason. */
 interface Found {
   /** See {@link PaidBy}. */
   readonly paidBy?: PaidBy;
@@ -148,9 +148,9 @@ export class FacilitatorService {
   }
 
   /**
-   * The same played: no part of the service that moves or remembers money hears of it.
+   * The same as a simulation: no ledger, lane or archive takes part.
    *
-   * @returns `undefined` where nothing is to be said.
+   * @returns `undefined` where the connection is to be closed without an answer.
    * @throws BadRequestException, SimulationRefused, RedisUnavailableError
    */
   async simulate(
@@ -220,7 +220,7 @@ export class FacilitatorService {
     return this.config.settleFinality;
   }
 
-  /** The reason is the answer: a fault of ours in saying more of it must not take it away. */
+  /** The reason is the answer: an error in the diagnosis must not take it away. */
   #refusal(reason: Reason, request: ReadRequest, { paidBy, cause }: Found): Refused {
     try {
       if (paidBy !== undefined) {
@@ -247,7 +247,7 @@ export class FacilitatorService {
       const { message } = explain('invalid_payload', envelopeFinding(body));
       throw new BadRequestException(message);
     }
-    // One whose endpoints fail now is none the less served: the payment is not at fault.
+    // A chain whose endpoints fail now is still served: the payment is not at fault.
     const isServed = (chainId: number): boolean => this.chains.get(chainId) !== undefined;
     const parsed = parsePayment(envelope, versions, isServed, purpose);
     const subject = subjectOf(envelope, parsed, isServed);
@@ -281,9 +281,8 @@ function idOf(payment: Payment): string | undefined {
 }
 
 /**
- * A seller with an API key may have many payees: one order of theirs is one order, whoever is paid. Without
- * one, nobody but who holds the payer's key can come with its payments: no stranger can occupy a seller's
- * order numbers.
+ * A seller with an API key may have many payees: its order numbers are unique across all of them. Without a key, only
+ * the holder of the payer's key can present its payments: a stranger cannot occupy a seller's order numbers.
  */
 function tagOfKey({ value, caller }: ScopedKey, payment: Payment): string {
   return keyTagOf(value, scopeOf(caller, payment));

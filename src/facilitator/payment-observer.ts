@@ -13,8 +13,8 @@ export interface RequestSubject {
 }
 
 /**
- * How a settle request ended: with success, handed out by a 202, with a hash whose outcome is not known
- * yet, with a failure, or with nobody left to answer.
+ * How a settle request ended: with success, with a 202, with a hash whose outcome is not known yet, with a failure, or
+ * with a closed connection.
  */
 export type SettleResult = 'success' | 'accepted' | 'pending' | 'failure' | 'hung_up';
 

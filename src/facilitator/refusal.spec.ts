@@ -415,7 +415,7 @@ describe('a signature that cannot be read', () => {
     ['EIP-3009, V1', bodyV1(), 'invalid_exact_evm_signature'],
     ['Permit2', bodyV2(permit2), 'invalid_permit2_signature'],
     ['upto', bodyUpto(), 'invalid_permit2_signature'],
-  ])('is told apart from none, and from one by another: %s', (_, body, reason) => {
+  ])('differs from a missing one, and from one of another signer: %s', (_, body, reason) => {
     const told = (signature: string): object =>
       refused(changed(body as Json, path, signature), { reason }).extensions.diagnosis;
     expect(told(hex)).toMatchObject({ path, expected, got: 'text of 130 characters' });
@@ -426,7 +426,7 @@ describe('a signature that cannot be read', () => {
     });
   });
 
-  it('is told what to do about its prefix', () => {
+  it('is diagnosed with the correction of its prefix', () => {
     const told = (signature: string): string =>
       refused(changed(bodyV2(), path, signature), { reason: 'invalid_exact_evm_signature' })
         .message;

@@ -190,7 +190,7 @@ describe('the headers of an answer', () => {
     expect(headers.get('preference-applied')).toBe('respond-async');
   });
 
-  it('name no claim where there is none', () => {
+  it('name no claim where none was made', () => {
     expect(headersOf(anAnswer({ settlementId: undefined })).has('settlement-id')).toBe(false);
   });
 });

@@ -84,7 +84,7 @@ export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
 /** What languages write for a value that is not there, or that is no text. */
 const SLIPS = /^(?:undefined|null|nan|none|nil|<nil>|true|false|\[object [a-z]{1,20}\])$/i;
 
-/** Node joins those that came more than once, but for the few it knows to be single. */
+/** Node joins repeated headers, except the few that it knows to be single. */
 function textOf({ headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : value?.join(', ');

@@ -27,7 +27,7 @@ export interface SupportedBody {
   readonly signers: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A signer that no worker has spoken for in this time is not one of ours any more. */
+/** A signer that no worker has reported for this long counts as removed. */
 const SIGNER_KNOWN_MS = 24 * 3_600_000;
 
 /**
@@ -128,8 +128,8 @@ export class SupportedService {
 }
 
 /**
- * Lanes that live and can send before those in trouble, silent ones last. Sellers keep what they are told
- * until they restart, so that those alike are told in another order each time: their work is shared out.
+ * Healthy lanes that can send come first, then lanes with a condition, then silent ones. Sellers keep the list until
+ * they restart, so lanes of equal rank are shuffled for each request: that spreads their work.
  */
 function bestFirst(lanes: readonly PublishedStatus[]): readonly PublishedStatus[] {
   const rank = ({ silentMs, trouble }: PublishedStatus): number => {

@@ -134,7 +134,7 @@ describe('errors of routes', () => {
     });
   });
 
-  it('say 503 where a look-up cannot be asked, and 500 where nobody thought of it', () => {
+  it('answer 503 where a look-up is unavailable, and 500 on an unexpected error', () => {
     const away = new RedisUnavailableError('look', 'away');
     expect(answerOf(new LookUpErrorFilter(logger), away)).toEqual({
       status: 503,

@@ -135,7 +135,7 @@ describe('how an asset is shown', () => {
       { methods: ['eip3009', 'permit2'], doubt: 'It is reported.' },
     ],
     [
-      'by Permit2 alone, where nobody reports more',
+      'by Permit2 alone, where no other method is reported',
       unknown,
       readingOf({ eip3009: UNCLEAR }),
       { methods: ['permit2'], extra: { assetTransferMethod: 'permit2' } },
@@ -217,7 +217,7 @@ describe('the directory of assets', () => {
     expect(faults).toEqual([]);
   });
 
-  it('goes on after a fault of one, and asks nobody who is not served', async () => {
+  it('goes on after a fault of one chain, and reads no chain that is not served', async () => {
     let asked = 0;
     const broken = aDirectory({
       view: {

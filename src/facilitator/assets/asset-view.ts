@@ -9,7 +9,7 @@ import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { KnownAsset } from './known-assets.js';
 
-/** What was read of a token, and when. */
+/** The result of one read of a token, with its time. */
 export interface AssetReading {
   readonly at: Date;
   /** `undefined` where there is no contract at the address. */

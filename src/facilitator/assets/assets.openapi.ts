@@ -63,7 +63,10 @@ export const ASSETS_OPENAPI: OpenApiPart = {
         eip2612: { ...support, description: 'Whether an approval of Permit2 can be signed.' },
         source: { type: 'string', enum: ['chain', 'built-in', 'settings'] },
         readAt: { type: 'string', format: 'date-time' },
-        doubt: { type: 'string', description: 'What is reported and was not seen on the chain.' },
+        doubt: {
+          type: 'string',
+          description: 'A reported property that no read of the chain has confirmed.',
+        },
       },
     },
   },

@@ -16,7 +16,7 @@ class AssetsQueryDto {
   readonly network?: string;
 }
 
-/** The tokens this deployment knows. Public; nobody is asked for it. */
+/** The tokens this deployment knows. Public; a request reads no chain. */
 @Controller('v2/assets')
 @RateLimited('lookup')
 @UseFilters(LookUpErrorFilter)

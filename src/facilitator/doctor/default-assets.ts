@@ -1,5 +1,5 @@
 /**
- * Tokens that buyers with the 2.27 SDK pay with unasked, up to a dollar; of any other they have to be told.
+ * Tokens that buyers with the 2.27 SDK pay with by default, up to a dollar; any other token they have to allow.
  * Decimals by chain id and address in lower case.
  */
 const DEFAULT_ASSETS: Readonly<Record<string, number>> = {

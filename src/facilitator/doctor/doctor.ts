@@ -30,7 +30,7 @@ import { about, type DoctorFinding, type Severity, shown } from './finding.js';
 import { readOfferFacts } from './offer-facts.js';
 import { readTerms, type Terms } from './terms.js';
 
-/** What is asked of a seller. */
+/** The request that is made of a seller. */
 export interface Examined {
   readonly url: string;
   readonly method: FetchMethod;
@@ -82,7 +82,7 @@ const FETCH_MS = 12_000;
 /** Everything that is asked of chains for one report. */
 const CHAIN_MS = 15_000;
 const FINDINGS_MAX = 60;
-/** Nobody's: what a browser would name there is the page that buys. */
+/** An origin that belongs to no page: a browser would name the page that buys there. */
 const ORIGIN = 'https://buyer.invalid';
 
 /** Looks at a seller as a buyer would, and says what keeps buyers from paying. It pays nothing. */
@@ -184,7 +184,7 @@ export class Doctor {
       const facts = await chain?.withView((view) => readOfferFacts(view, offer, signer));
       if (facts === undefined) return undefined;
       const findings = offerFindings(offer, facts);
-      // What is known to be wrong would be refused for that.
+      // An offer with a known error would be refused for that.
       if (findings.some(({ severity }) => severity === 'error')) return { facts, findings };
       const { contracts } = facts;
       const now = Math.floor(Date.now() / 1000);
@@ -217,7 +217,7 @@ function unreachable(error: FetchError): DoctorFinding {
 }
 
 function notCompared({ path }: Offer): DoctorFinding {
-  // What was not looked at is not sound.
+  // An offer that was not compared with the chain must not pass as sound.
   return about('not_compared', 'warning', {
     path,
     expected: 'a comparison with the chain',

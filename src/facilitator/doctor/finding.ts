@@ -4,7 +4,7 @@
  */
 export type Severity = 'error' | 'warning' | 'note';
 
-/** What was found at one place of a seller's answer. */
+/** One finding at one place of a seller's answer. */
 export interface DoctorFinding {
   readonly code: string;
   readonly severity: Severity;
@@ -21,7 +21,7 @@ const SHOWN_VALUES_MAX = 20;
 
 /**
  * A seller's value as a report may show it: JSON, in printable characters of ASCII, no longer than a line.
- * Whoever shows it further still has to treat it as data.
+ * It stays untrusted data for every page that shows it.
  */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';

@@ -57,13 +57,13 @@ async function payeeKind(view: FactsView, payTo: Address): Promise<PayeeKind> {
   return isAlike(signature, unknown) ? 'contract' : 'wallet';
 }
 
-/** Nodes that keep revert data to themselves let no two reverts be told apart. */
+/** Nodes that return no revert data make all reverts look alike. */
 function isAlike(one: CallOutcome, other: CallOutcome): boolean {
   if (one.status === 'halted' || other.status === 'halted') return false;
   return one.status === other.status && one.data !== undefined && one.data === other.data;
 }
 
-/** Whether nothing can be sent to the payee, though it can be sent to somebody else. */
+/** Whether nothing can be sent to the payee, though the same transfer to another account succeeds. */
 async function isRefused(
   view: FactsView,
   { asset, payTo }: Offer,

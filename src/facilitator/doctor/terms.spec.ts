@@ -72,12 +72,15 @@ describe('the terms of a 402', () => {
   it.each([
     [6000, 'warning'],
     [16_000, 'error'],
-  ])('are read from a long header, which is told of: %i more', (length, severity) => {
-    const long = v2Terms(undefined, { extensions: { bazaar: 'x'.repeat(length) } });
-    const { terms, findings } = readTerms(anAnswer(header(encoded(long))));
-    expect(terms).toHaveLength(1);
-    expect(findings).toMatchObject([{ code: 'header_too_long', severity }]);
-  });
+  ])(
+    'are read from a long header, with a finding about its length: %i more',
+    (length, severity) => {
+      const long = v2Terms(undefined, { extensions: { bazaar: 'x'.repeat(length) } });
+      const { terms, findings } = readTerms(anAnswer(header(encoded(long))));
+      expect(terms).toHaveLength(1);
+      expect(findings).toMatchObject([{ code: 'header_too_long', severity }]);
+    },
+  );
 });
 
 function nested(depth: number): unknown {

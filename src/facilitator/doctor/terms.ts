@@ -96,7 +96,7 @@ function termsOfBody(sent: JsonObject | undefined, hasHeader: boolean): ReadTerm
   }
   const version = sent['x402Version'];
   if (version === 1) return { terms: [{ version, place: 'body', sent }], findings: [] };
-  // A body that repeats the header is read by nobody.
+  // Clients ignore a body that repeats the header.
   if (hasHeader) return { terms: [], findings: [] };
   if (version !== 2) {
     const found = about('version_unknown', 'error', {

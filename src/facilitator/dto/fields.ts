@@ -112,7 +112,7 @@ export function SignatureField(): PropertyDecorator {
   return Field(SIGNATURE_SCHEMA, 'the signature as hexadecimal text', isText);
 }
 
-/** What is no text is refused where it is needed. */
+/** A value that is no text passes: the check that needs the text refuses it. */
 export function ShortTextField(most: number, description?: string): PropertyDecorator {
   return Field(
     {

@@ -91,7 +91,7 @@ describe('what is wrong with the scheme', () => {
   it.each<[string, JsonObject, Finding]>([
     ['of V2', V2, { path: 'paymentRequirements.scheme', expected: 'exact or upto', got: 'permit' }],
     ['of V1', V1, { path: 'paymentRequirements.scheme', expected: 'exact', got: 'permit' }],
-  ])('a scheme that is none %s', (_, body, finding) => {
+  ])('an unknown scheme %s', (_, body, finding) => {
     const sent = changed(body, REQUIREMENTS, { scheme: 'permit' });
     expect(refusalOf(sent)).toStrictEqual({ reason: 'unsupported_scheme', finding });
   });
@@ -243,7 +243,7 @@ describe('what is wrong with a payload of upto', () => {
     ['payload.permit2Authorization.nonce', 'seven', integer],
     ['payload.permit2Authorization.deadline', '', integer],
     ['payload.permit2Authorization.witness.validAfter', '0x', integer],
-    // What is a whole number, but no text.
+    // A whole number, but no text.
     ['payload.permit2Authorization.permitted.amount', 1000, 'text'],
     ['payload.permit2Authorization.nonce', 77, 'text'],
     ['payload.permit2Authorization.deadline', 99, 'text'],
@@ -285,7 +285,7 @@ describe('the classes and the parser', () => {
     [],
     [{}],
     {},
-    // No text can be made of it, and its constructor is none.
+    // It cannot be converted to text, and its constructor is null.
     { toString: 1, valueOf: 1, constructor: null },
     { length: 3 },
     '\u0000',

@@ -67,7 +67,7 @@ const header = (name: string, description: string, schema: JsonObject): JsonObje
 const IDEMPOTENCY = header(
   'Idempotency-Key',
   'One per order of yours, not guessable, never made from the payment. The same key with the same ' +
-    'payment gets the same answer each time, and while it is bound nobody else is told success; with ' +
+    'payment gets the same answer each time, and while it is bound no other key gets success; with ' +
     'another payment it is refused with 409. It belongs to the API key, or to payee and payer.',
   { type: 'string', minLength: 1, maxLength: 256 },
 );
@@ -81,10 +81,14 @@ const SIMULATE = header(
 
 const SETTLE_HEADERS: Json = [
   IDEMPOTENCY,
-  header('Settle-Finality', 'How certain the chain has to be before success is told.', {
-    type: 'string',
-    enum: ['included', 'finalized'],
-  }),
+  header(
+    'Settle-Finality',
+    'The finality that the payment must reach before success is answered.',
+    {
+      type: 'string',
+      enum: ['included', 'finalized'],
+    },
+  ),
   header('Prefer', '`respond-async` hands the settlement out at once, with 202 (RFC 7240).', {
     type: 'string',
     minLength: 1,
@@ -178,8 +182,8 @@ function pathsOf({
         tags: ['x402'],
         summary: `Settles a payment once (${where})`,
         description:
-          'Deliver when `success` is true, and only then. One request hears that; `duplicate_settlement` ' +
-          'is what the others hear. `settlement_pending` carries a hash: send the same again.',
+          'Deliver when `success` is true, and only then. One request gets it; all others get ' +
+          '`duplicate_settlement`. On `settlement_pending`, which carries a hash, send the same request again.',
         security: KEY_IF_IN_USE,
         parameters: SETTLE_HEADERS,
         requestBody,
@@ -191,7 +195,7 @@ function pathsOf({
             [...SETTLE, ...RATE],
           ),
           202: jsonAnswer(
-            'Handed out to this request, by `Prefer: respond-async`.',
+            'Accepted for this request, by `Prefer: respond-async`.',
             'SettleAnswer',
             examples.HANDED_OUT,
             ['Settlement-Id', 'Settle-Finality', 'Location', 'X-Simulated'],
@@ -244,7 +248,7 @@ function pathsOf({
         security: OPEN,
         responses: {
           200: jsonAnswer(
-            'What is served.',
+            'The served kinds.',
             'Supported',
             prefix === '/v1' ? examples.SUPPORTED_V1 : examples.SUPPORTED,
           ),

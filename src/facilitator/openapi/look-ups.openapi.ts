@@ -71,7 +71,7 @@ export const DescribesSettlements = (): MethodDecorator =>
     }),
     Answers({
       200: jsonAnswer('The settlement, or the page of a list.', 'FoundSettlement', undefined, RATE),
-      400: jsonAnswer('Another query than those, or a value that is none.', 'Problem', {
+      400: jsonAnswer('The query is incomplete, or a value is malformed.', 'Problem', {
         error: 'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
       }),
       401: { ...NO_KEY, description: 'A list without an API key.' },

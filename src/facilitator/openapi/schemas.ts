@@ -51,12 +51,15 @@ const ANSWERS = {
       got: {
         type: 'string',
         description:
-          'What came, where it is short and hexadecimal, decimal or a known word; else described.',
+          'The value as it came, if it is short and hexadecimal, decimal or a known word; else a description.',
       },
       fault: oneText(['buyer', 'seller', 'facilitator', 'chain']),
       retry: oneText(['never', 'same', 'new-payment', 'later']),
       docs: text,
-      transaction: { type: 'string', description: 'Of somebody else, that paid exactly this.' },
+      transaction: {
+        type: 'string',
+        description: 'The transaction of another sender that paid exactly this.',
+      },
     },
     ['fault', 'retry', 'docs'],
     { additionalProperties: false },
@@ -90,7 +93,7 @@ const ANSWERS = {
       network: { type: 'string', description: 'In the form the request named it.' },
       amount: {
         ...atomicUnits,
-        description: 'What was settled, in schemes where that may be less than what was signed.',
+        description: 'The settled amount, in schemes where it may be below the signed one.',
       },
       extra: object(
         {
@@ -163,7 +166,7 @@ const ANSWERS = {
       sale: {
         type: 'string',
         enum: ['open', 'sold'],
-        description: '`sold`: a request was told success, or was handed the 202.',
+        description: '`sold`: one request was answered with success or with 202.',
       },
       reason: schemaRef('Reason'),
       transaction: hash,

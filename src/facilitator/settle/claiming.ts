@@ -87,7 +87,7 @@ export class Claiming {
         : await this.#finish(context, wait, !needsNothing);
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
-      // It may have been claimed all the same, and sold where it was to be handed out.
+      // The claim may have been stored without its answer, and a 202 may have been sold with it.
       this.owed.owe(() => this.#giveUp(context, ref, wait.knownHash));
       return {
         answer:

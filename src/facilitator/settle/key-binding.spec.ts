@@ -73,7 +73,7 @@ const ABANDONED: BindResult = { kind: 'other', binding: OTHER, ageMs: BINDING_AB
 
 describe('an idempotency key', () => {
   it.each<[string, World, KeyResult, readonly string[]]>([
-    ['that is none binds nothing', { keyTag: '' }, 'bound', []],
+    ['that is empty binds nothing', { keyTag: '' }, 'bound', []],
     ['that is free is bound', {}, 'bound', ['bind', 'unbind']],
     [
       'of another payment a moment ago is a conflict, which asks nothing more',
@@ -106,7 +106,7 @@ describe('an idempotency key', () => {
       ['bind', ASKS, ASKS_ARCHIVE, 'take over stored', 'unbind'],
     ],
     [
-      'that somebody else takes over first is a conflict',
+      'that another request takes over first is a conflict',
       { bound: ABANDONED, isTaken: true },
       'conflict',
       ['bind', ASKS, ASKS_ARCHIVE, 'take over stored'],

@@ -17,7 +17,7 @@ type Store = Pick<SettlementStore, 'bind' | 'takeOver' | 'unbind' | 'hasClaim'>;
  */
 export type KeyResult = 'bound' | 'conflict' | 'unknown';
 
-/** What is said of a payment whose key could not be bound. */
+/** The answers to a payment whose key could not be bound. */
 export const KEY_REFUSALS = {
   conflict: 'idempotency_key_conflict',
   unknown: 'network_unavailable',

@@ -58,7 +58,7 @@ describe('steps that are owed to a ledger which is away', () => {
     expect(taken).toHaveLength(120);
   });
 
-  it('are taken by one at a time: nobody overtakes those that are under way', async () => {
+  it('are run by one caller at a time: none overtakes the steps under way', async () => {
     let go = (): void => undefined;
     let begun = 0;
     const gate = new Promise<void>((resolve) => (go = resolve));

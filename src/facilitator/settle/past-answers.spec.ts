@@ -116,7 +116,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   }
   const told = async (...asked: Parameters<typeof settle>) => (await settle(...asked))?.body;
 
-  it('is told success where it was sold to this key, and sells nothing by that', async () => {
+  it('is answered with success where it was sold to this key, and that sells nothing', async () => {
     add(sold());
     const answer = await settle('order');
     expect(answer).toMatchObject({
@@ -128,7 +128,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     expect(answer?.takeBack).toBeUndefined();
   });
 
-  it('is handed out again where it was sold to this key', async () => {
+  it('is answered with 202 again where it was sold to this key', async () => {
     add(sold());
     const answer = await settle('order', { isAsync: true });
     expect(answer).toMatchObject({ status: 202, body: { transaction: TX } });
@@ -169,12 +169,12 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     expect(await told('order')).toMatchObject({ errorReason: DUPLICATE, transaction: TX });
   });
 
-  it('hears why it failed, with the hash', async () => {
+  it('gets the reason of the failure, with the hash', async () => {
     add({ ...sold({ state: 'open' }), state: 'foreign', isPaid: false, reason: USED });
     expect(await told('order')).toMatchObject({ errorReason: USED, transaction: TX });
   });
 
-  it('hears of its transaction where its time has passed and nothing has paid it', async () => {
+  it('gets its transaction where its deadline has passed unpaid', async () => {
     [reason, isUsed] = [LATE, false];
     add({ ...sold({ state: 'open' }), state: 'expired', isPaid: false, reason: LATE });
     expect(await told()).toMatchObject({ errorReason: LATE, transaction: TX });
@@ -184,7 +184,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     ['is used, and reverted before', 'reverted', true],
     ['is used, and was on its way when the ledger was lost', 'broadcast', true],
     ['is late, and was paid', 'finalized', false],
-  ])('is told what the chain says where it %s', async (_, state, chainSaysUsed) => {
+  ])('is answered from the chain where it %s', async (_, state, chainSaysUsed) => {
     [reason, isUsed] = [chainSaysUsed ? USED : LATE, chainSaysUsed];
     add({ ...sold(), state, isPaid: state === 'finalized' });
     expect(await told('order')).toMatchObject({
@@ -193,7 +193,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     });
   });
 
-  it('is sold to nobody by the archive: whom the ledger told last may have been lost with it', async () => {
+  it('is never sold by the archive: the last answers of the ledger may be lost with it', async () => {
     add(sold({ state: 'open', requester: undefined, soldKeyTag: undefined }));
     found = undefined;
     expect(await told()).toMatchObject({ success: false, errorReason: USED, transaction: TX });
@@ -209,7 +209,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     expect(await settle()).not.toHaveProperty('paidBy');
   });
 
-  it('is late, and nobody can say whether it was used: what the archive knows is told, and else nothing', async () => {
+  it('is late, and its use cannot be read: only facts of the archive are answered', async () => {
     [reason, isUsed] = [LATE, undefined];
     expect(await told('order')).toMatchObject({ errorReason: 'network_unavailable' });
     add(sold());
@@ -254,7 +254,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       });
     });
 
-    it('hears nothing of the key without a payment of its own', async () => {
+    it('gets no answer about the key without a payment of its own', async () => {
       add(sold());
       signature = 'bad';
       expect(await told('order', { of: of() })).toMatchObject({ errorReason: USED });

@@ -32,8 +32,8 @@ type FromArchive =
 const NOTHING: FromArchive = { kind: 'nothing' };
 
 /**
- * What is said of a payment that is refused because it is over: its authorization is used, or its time is
- * up. It may be one of ours that has left the ledger, or that the ledger lost.
+ * Answers a payment that is refused because it is over: its authorization is used, or its deadline passed. A settlement
+ * of this facilitator may be the cause, which has left the ledger or was lost with it.
  */
 @Injectable()
 export class PastAnswers {
@@ -69,7 +69,7 @@ export class PastAnswers {
     const use = await finder.userOf(request.payment, chain, until);
     const adopted = lost && (await this.#adopt(context, lost, use?.transaction));
     if (adopted !== undefined) return adopted;
-    // It may have been sold to this key, or be done: that cannot be told now, and is not denied.
+    // Sold to this key, or repeatable and done: without the archive neither can be excluded, so neither is denied.
     const mayBeSuccess = request.keyTag !== '' || isRepeatable;
     if (past.kind === 'away' && mayBeSuccess) return answers.failure('network_unavailable');
     const transaction =
@@ -145,7 +145,7 @@ function answerTo(past: ArchivedPayment, { request, answers: blank }: SettleCont
     case 'paid': {
       const { view } = past;
       const answers = blank.of(view.id);
-      // It was sold to this requester when it was told: nothing is sold by telling it again.
+      // This requester had the sale before: repeating the answer sells nothing.
       return say(
         request.isAsync
           ? answers.handedOut(view, () => Promise.resolve())

@@ -55,7 +55,7 @@ describe('a process that tells requesters what became of their payments', () => 
     expect(spoken).toEqual([true]);
   });
 
-  it('is awaited by a ledger that went back until all of what it told was said again', async () => {
+  it('is awaited by a ledger that went back until all its answers were replayed', async () => {
     const { presence, spoken, says, goBack } = aWorld();
     goBack();
     await presence.speak(CHAIN_ID);
@@ -66,7 +66,7 @@ describe('a process that tells requesters what became of their payments', () => 
     expect(spoken).toEqual([false, false, true]);
   });
 
-  it('is awaited anew when the ledger goes back once more meanwhile', async () => {
+  it('is awaited again when the ledger goes back once more meanwhile', async () => {
     const { presence, spoken, says, goBack } = aWorld();
     goBack();
     goBack();

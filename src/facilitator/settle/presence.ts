@@ -11,7 +11,7 @@ const SPEAK_INTERVAL_MS = 1000;
  * one that went back what it told.
  */
 export class Presence {
-  /** How often each ledger went back, while what was told was not said again yet. */
+  /** How often each ledger went back, while the acknowledged answers were not replayed yet. */
   readonly #unsaid = new Map<number, number>();
   readonly #speaking = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
@@ -29,7 +29,7 @@ export class Presence {
     });
   }
 
-  /** Before anything is told. @throws RedisUnavailableError */
+  /** Runs before the first answer. @throws RedisUnavailableError */
   async start(chainIds: readonly number[]): Promise<void> {
     await Promise.all(chainIds.map((chainId) => this.#speak(chainId)));
     this.#timer = setInterval(() => {
@@ -37,7 +37,7 @@ export class Presence {
     }, SPEAK_INTERVAL_MS).unref();
   }
 
-  /** It is forgotten by its silence: what it told last may still have to be said again by nobody else. */
+  /** The ledger forgets a silent process by itself: it may still have to wait for the last answers of this one. */
   stop(): void {
     clearInterval(this.#timer);
   }

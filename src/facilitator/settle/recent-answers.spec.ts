@@ -10,7 +10,7 @@ const aSale = (id: string, requester = 'p.1'): MadeSale => ({
 });
 
 describe('sales that a ledger which went back has forgotten', () => {
-  it('are said again also of claims that it learns of later, and no longer than the grace lasts', async () => {
+  it('are replayed also for claims that it gets later, and no longer than the grace lasts', async () => {
     const known = new Set(['kept']);
     const said: string[] = [];
     let waits = 0;
@@ -89,7 +89,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     expect(said.length).toBeLessThanOrEqual(10);
   });
 
-  it('are said again after an outage of any length, and forgotten two minutes after the ledger showed itself', async () => {
+  it('are replayed after an outage of any length, and forgotten two minutes after the ledger showed itself', async () => {
     let now = 0;
     const said: string[] = [];
     const sales = new RecentAnswers<MadeSale>(
@@ -111,7 +111,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     expect(said).toEqual(['before', 'after', 'after']);
   });
 
-  it('are not called said before the ledger has heard each of them', async () => {
+  it('do not count as replayed before the ledger has stored each of them', async () => {
     let isAway = true;
     const steps: string[] = [];
     const sales = new RecentAnswers<MadeSale>(
@@ -133,7 +133,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     expect(steps.filter((step) => step === 'said')).toEqual(['said']);
   });
 
-  it('are said again as a whole when the ledger goes back once more', async () => {
+  it('are all replayed when the ledger goes back once more', async () => {
     let begun = 0;
     let go = (): void => undefined;
     const sales = new RecentAnswers<MadeSale>(

@@ -2,17 +2,17 @@ import { delay } from '../../platform/concurrency/timing.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 
-/** What was told is remembered until the ledger has shown itself, as it was, for so long after it. */
+/** An answer is kept for so long after the ledger has last answered from its old state. */
 const KEPT_MS = 120_000;
 /** Claims. */
 const KEPT_MAX = 10_000;
 /** Of one claim: a key that comes back without end pushes out nothing of others. The first one and the last stay. */
 const REQUESTERS_MAX = 8;
-/** Said again together, so that a ledger that has just come back is not flooded. */
+/** Replays at a time, so that a ledger that has just come back is not flooded. */
 const TOGETHER = 100;
 /**
- * Claims that the ledger lost are stored again by the lanes that follow them, once their leases are theirs.
- * Until the grace of a sale is over nobody else can be sold one of those.
+ * Claims that the ledger lost are stored again by the lanes that follow them, once these hold their leases again.
+ * Until the grace of a sale is over no other requester can get its sale.
  */
 const AGAIN_MS = 2000;
 /** A ledger that has just come back may not answer at once. */
@@ -63,8 +63,8 @@ export class RecentAnswers<T extends Answer> {
   }
 
   /**
-   * The ledger of a chain has answered, and has not gone back. While it is away nothing is forgotten, however long
-   * that takes: it may come back without what was told last.
+   * The ledger of a chain has answered, and has not gone back. While it is away no answer is dropped, however long
+   * that takes: the ledger may come back without its last changes.
    *
    * @param at - when it was asked.
    */
@@ -90,9 +90,9 @@ export class RecentAnswers<T extends Answer> {
   }
 
   /**
-   * The ledger of a chain went back: it is told what was answered on it, also of what it learns of later.
+   * The ledger of a chain went back: all answers based on it are replayed, also for claims that it gets later.
    *
-   * @param onSaid - told once it has heard everything, whether it knew the claims or not.
+   * @param onSaid - called once each answer was replayed, whether the ledger knew its claim or not.
    */
   async restate(chainId: number, onSaid: () => void = () => undefined): Promise<void> {
     const round = (this.#rounds.get(chainId) ?? 0) + 1;

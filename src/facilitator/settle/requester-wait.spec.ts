@@ -115,7 +115,7 @@ describe('a requester that waits', () => {
     return { ...waited.answer?.body };
   }
 
-  it('hears success as soon as a block has it', async () => {
+  it('gets success as soon as a block has it', async () => {
     const requester = aRequester();
     const ref = await claimed(requester);
     const waiting = waitOf(ref, requester).run(true);
@@ -125,7 +125,7 @@ describe('a requester that waits', () => {
     expect(bodyOf(await waiting)).toMatchObject({ success: true, transaction: TX });
   });
 
-  it('hears it at the finality it asked for', async () => {
+  it('gets it at the finality it asked for', async () => {
     const requester = aRequester();
     const ref = await claimed(requester);
     const waiting = waitOf(ref, requester, { finality: 'finalized' }).run(true);
@@ -184,7 +184,7 @@ describe('a requester that waits', () => {
     expect(bodyOf(await waiting)).toMatchObject({ errorReason: 'settlement_pending' });
   });
 
-  it('a copier after the broadcast hears pending with the hash, and the seller success', async () => {
+  it('a copier after the broadcast gets pending with the hash, and the seller success', async () => {
     const seller = aRequester({ address: '198.51.100.1' });
     const copier = aRequester({ address: '203.0.113.66' });
     const ref = await claimed(seller);
@@ -199,7 +199,7 @@ describe('a requester that waits', () => {
     expect(bodyOf(await waitOf(ref, seller).run(false))).toMatchObject({ success: true });
   });
 
-  it('a refusal is told to all who wait', async () => {
+  it('a refusal is answered to all who wait', async () => {
     const [first, second] = [aRequester(), aRequester()];
     const ref = await claimed(first);
     const waits = [waitOf(ref, first).run(true), waitOf(ref, second).run(false)];
@@ -238,7 +238,7 @@ describe('a requester that waits', () => {
     });
   });
 
-  it('a hash once heard is in the answer, also when the ledger is away at the end', async () => {
+  it('a hash once read is in the answer, also when the ledger is away at the end', async () => {
     const requester = aRequester();
     const ref = await claimed(requester);
     const waiting = waitOf(ref, requester).run(true);
@@ -274,7 +274,7 @@ describe('a requester that waits', () => {
     expect((await store.look(made.identity, payerOf(made))).known).toBeUndefined();
   });
 
-  it('the reply of a redeem is swallowed: asked again, it is this requester that is told', async () => {
+  it('the reply of a redeem is lost: after a retry this requester gets the sale', async () => {
     const [requester, other] = [aRequester(), aRequester()];
     const ref = await claimed(requester);
     await store.join(ref, other);
@@ -356,7 +356,7 @@ describe('a requester that waits', () => {
     await waiting;
   });
 
-  it('a ledger that was flushed: what it heard of is pending, else it is judged afresh', async () => {
+  it('a ledger that was flushed: a request with a known hash is pending, others are verified again', async () => {
     const [first, second] = [aRequester(), aRequester()];
     const ref = await claimed(first);
     const heard = waitOf(ref, first).run(true);

@@ -36,13 +36,13 @@ interface WaitOptions {
   readonly deadlineAt: number;
   readonly owed: OwedSteps;
   readonly told: Pick<ToldAnswers, 'sold' | 'withdrawn'>;
-  /** Whether success may be told to others than the one it was sold to. */
+  /** Whether requesters other than the one with the sale may get success. */
   readonly isRepeatable: boolean;
   /** What a failure is answered with that says nothing of its cause. */
   readonly unknownFailure: Reason;
 }
 
-/** How often a requester looks at the ledger without having heard anything; its heartbeat, too. */
+/** How often a requester polls the ledger without an event. The poll is its heartbeat, too. */
 const LOOK_INTERVAL_MS = 1000;
 /** After a step that the ledger did not answer, or did not want to decide yet. */
 const AGAIN_MS = 100;
@@ -77,7 +77,7 @@ export class RequesterWait {
   /** A sale was asked for, and the answer was lost. */
   #mayHaveSale = false;
 
-  /** Listens from the beginning: what is heard before the claim is made counts too. */
+  /** Listens from the beginning: events before the claim count, too. */
   constructor(
     readonly ref: ClaimRef,
     private readonly options: WaitOptions,
@@ -268,7 +268,7 @@ export class RequesterWait {
     this.options.owed.owe(() => this.#giveUp());
   }
 
-  /** Gives up what this requester may hold: a sale that nobody heard of, and its place among the waiting. */
+  /** Gives up what this requester may hold: a sale whose answer was never sent, and its place among the waiting. */
   async #giveUp(): Promise<void> {
     const { store, requester, authorizationId } = this.options;
     if (this.#mayHaveSale) await store.takeBack(this.ref, authorizationId, requester);

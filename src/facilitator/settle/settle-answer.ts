@@ -15,7 +15,7 @@ interface SettleBody {
   readonly transaction: string;
   /** In the requester's own form. */
   readonly network: string;
-  /** What was settled, atomic units, where that may be less than what was signed. */
+  /** The settled amount, atomic units, where it may be less than the signed one. */
   readonly amount?: string;
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly extensions?: Refused['extensions'];
@@ -28,7 +28,7 @@ export interface SettleAnswer {
   /** The certainty at which this answer speaks. */
   readonly finality: Finality;
   readonly retryAfterSeconds?: number;
-  /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
+  /** Refused as used, and this transaction of another sender paid the payee exactly this. */
   readonly paidBy?: PaidBy;
   /** A sentence on what was found out beyond the reason of a refusal. */
   readonly cause?: string;

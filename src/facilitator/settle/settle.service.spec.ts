@@ -368,7 +368,7 @@ describe('SettleService', () => {
     expect((await again)?.body).toMatchObject({ success: true });
   });
 
-  it('a claim whose reply is lost but whose hash was heard is pending with it', async () => {
+  it('a claim whose reply is lost but whose hash is known is pending with it', async () => {
     const payment = aPayment();
     const claim = store.claim.bind(store);
     store.claim = async (...args) => {
@@ -462,7 +462,7 @@ describe('SettleService', () => {
     expect(answer?.settlementId).not.toBe(first);
   });
 
-  it('202 marks it sold: others hear duplicate_settlement at once', async () => {
+  it('202 marks it sold: others get duplicate_settlement at once', async () => {
     const payment = aPayment();
     expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
     for (const isAsync of [true, false]) {
@@ -472,7 +472,7 @@ describe('SettleService', () => {
   });
 
   it.each([
-    ['is handed out once nobody can have sold it any more', 3, { status: 202 }],
+    ['is accepted once no sale of it can be open any more', 3, { status: 202 }],
     [
       'is asked for again where its time is up before that',
       Infinity,
@@ -520,7 +520,7 @@ describe('SettleService', () => {
     expect(late?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
   });
 
-  it('a ledger that forgot a sale is told of it again before anybody else is sold it', async () => {
+  it('a sale that the ledger forgot is replayed before another requester can get it', async () => {
     const payment = aPayment();
     const [first, second] = [settle(payment), settle(payment)];
     await pay(payment);
@@ -534,7 +534,7 @@ describe('SettleService', () => {
     expect(third?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
   });
 
-  it('a ledger that forgot a withdrawal is told of it again, and nothing of it is sent', async () => {
+  it('a withdrawal that the ledger forgot is replayed, and nothing of it is sent', async () => {
     const payment = aPayment();
     const settling = settle(payment);
     await pass(WAIT_MS - 1000);
@@ -547,7 +547,7 @@ describe('SettleService', () => {
     expect(() => {
       store.happens(id, 'taken');
     }).toThrow(/cannot happen in withdrawn/);
-    // What was sent before it was told of it is not called back, and an operator hears of it.
+    // A transaction that was sent before the replay is not called back, and a log line reports it.
     store.forgetWithdrawal(id);
     store.happens(id, 'taken');
     store.happens(id, 'allocated', TX);
@@ -557,7 +557,7 @@ describe('SettleService', () => {
     expect(trouble).toEqual(['restating a withdrawal']);
   });
 
-  it('the ledger lost the claim of a 202: nobody else is answered with one, nor told success', async () => {
+  it('the ledger lost the claim of a 202: no other request gets a 202 or success', async () => {
     const payment = aPayment();
     const handed = await settle(payment, { isAsync: true });
     expect(handed?.status).toBe(202);
@@ -587,7 +587,7 @@ describe('SettleService', () => {
     expect((await settle(payment, asked))?.status).toBe(202);
   });
 
-  it('the ledger lost the claim of a 202: the reply of a claim for it is swallowed, and still nobody else has one', async () => {
+  it('the ledger lost the claim of a 202: the reply of a claim for it is lost, and still no other request gets a 202', async () => {
     const payment = aPayment();
     expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
     store.forgetAll();
@@ -627,7 +627,7 @@ describe('SettleService', () => {
     });
   });
 
-  it('the ledger lost a claim whose payment one of our signers made: its requester is told success', async () => {
+  it('the ledger lost a claim whose payment one of our signers made: its requester gets success', async () => {
     const [payment, unseen] = [aPayment(), aPayment()];
     const settling = settle(payment);
     await pass(0);
@@ -647,7 +647,7 @@ describe('SettleService', () => {
     });
   });
 
-  it('the ledger lost a claim whose payment was made, and its client hangs up: the sale is given back', async () => {
+  it('the ledger lost a claim whose payment was made, and its client hangs up: the sale is released', async () => {
     const payment = aPayment();
     const connection = { isWritable: true, closed: new Promise<void>(() => undefined) };
     const settling = settle(payment, { connection });

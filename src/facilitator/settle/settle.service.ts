@@ -40,7 +40,7 @@ interface Known {
  */
 const ROUNDS_MAX = 5;
 
-/** Settles a payment once, whoever asks how often, and tells each requester the truth. */
+/** Settles a payment once, for any number of requests, and gives each the one true answer. */
 @Injectable()
 export class SettleService {
   #requesters = 0;
@@ -56,7 +56,7 @@ export class SettleService {
     @Inject(ProcessRegistry) private readonly processes: Pick<ProcessRegistry, 'processId'>,
   ) {}
 
-  /** @returns `undefined` when the client hung up: there is nobody to answer. */
+  /** @returns `undefined` when the client closed the connection. */
   async settle(request: SettleRequest): Promise<SettleAnswer | undefined> {
     const { payment } = request;
     const answers = new SettleAnswers(payment, request.finality, undefined);
@@ -156,8 +156,8 @@ export class SettleService {
   }
 
   /**
-   * A key that was bound to another payment is free where that came to nothing. Nothing is told to a caller who cannot
-   * show a payment of its own, not even about a key.
+   * A key that was bound to another payment is free where that payment failed. A caller without a valid payment of its
+   * own learns nothing, not even about a key.
    */
   async #takeKeyOver({ request, answers, key }: NamedContext): Promise<Round> {
     const verdict = await this.verifier.judgeTerms(request.payment);

@@ -14,8 +14,8 @@ import { Presence } from './presence.js';
 import { RecentAnswers } from './recent-answers.js';
 
 /**
- * What this process has told its requesters. A sale whose answer did not arrive is taken back, and a ledger that went
- * back hears again what was told on it.
+ * The answers that this process has given. A sale whose answer did not arrive is rolled back, and the answers are
+ * replayed to a ledger that went back.
  */
 @Injectable()
 export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
@@ -59,9 +59,9 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Before a requester is told success, or 202, of what was just sold to it.
+   * Records a sale before its requester gets success or 202.
    *
-   * @returns takes the sale back: the answer did not arrive.
+   * @returns rolls the sale back: the answer did not arrive.
    */
   sold(sale: MadeSale): () => Promise<void> {
     const { ref, authorizationId, requester, isHandedOut } = sale;
@@ -76,7 +76,7 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
     };
   }
 
-  /** Before a requester is told that nothing was sent, and nothing will be. */
+  /** Records a withdrawal before its requester is answered that nothing was sent, and nothing will be. */
   withdrawn(withdrawal: ToldWithdrawal): void {
     this.#withdrawals.note(withdrawal);
   }

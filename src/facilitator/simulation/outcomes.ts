@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import type { Hex } from 'viem';
 
 /**
- * What a seller may ask to be played instead of a settle.
+ * The outcomes that a seller may simulate instead of a settle.
  *
- * - `pending`: it was sent and nothing is known; after {@link PENDING_MS} it is found to have landed.
+ * - `pending`: it was sent and its outcome is unknown; {@link PENDING_MS} later it has landed.
  * - `reverted`: it was mined and paid nothing.
  * - `expired`: its deadline passed unused.
- * - `duplicate`: another request was told success.
- * - `timeout`: nothing is said for {@link SILENT_MS}, then the connection is closed. It has landed.
- * - `reorg`: success; {@link REORG_MS} later the chain has taken it back, and it never comes again.
+ * - `duplicate`: another request got success.
+ * - `timeout`: no answer for {@link SILENT_MS}, then the connection is closed. It has landed.
+ * - `reorg`: success; {@link REORG_MS} later the chain drops it, and it never comes again.
  * - `slow`: success after {@link SLOW_MS}.
  */
 export const SIMULATED_OUTCOMES = [
@@ -30,7 +30,7 @@ export const SILENT_MS = 30_000;
 export const REORG_MS = 5000;
 /** After the success that a reorg took back: its deadline. */
 export const REORG_OVER_MS = 30_000;
-/** What has landed is final. */
+/** From inclusion to finality. */
 export const FINAL_MS = 1500;
 
 export function isSimulatedOutcome(text: string): text is SimulatedOutcome {

@@ -46,7 +46,7 @@ export const SimulatedSettlement = z.object({
 });
 export type SimulatedSettlement = z.infer<typeof SimulatedSettlement>;
 
-/** Whom a simulated settlement was told to. */
+/** The requester that got a simulated settlement. */
 export interface SimulatedSale {
   readonly requester: string;
   readonly keyTag: string;
@@ -81,7 +81,7 @@ export function simulatedDetailsOf({ claim, requirements }: Payment): Details | 
   };
 }
 
-/** Somebody who never asked here. */
+/** A requester that never asked here. */
 const ANOTHER: SimulatedSale = { requester: 'x-simulated', keyTag: '', at: 0 };
 
 /** How a simulated settlement stands, in the form of a real one. */
@@ -144,7 +144,7 @@ function stateAt(
   }
 }
 
-/** What a look-up says of it: a real one's words, and that it is none. */
+/** The look-up of a simulated settlement: the form of a real one, marked as simulated. */
 export function simulatedStatusOf(simulated: Simulated, now: number): SettlementStatus {
   const { details, begunAt } = simulated.settlement;
   const view = viewOf(simulated, now);

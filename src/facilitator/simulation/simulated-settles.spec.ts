@@ -72,7 +72,7 @@ describe('a simulated settle', () => {
     expect((await look(id))?.source).toBe('simulation');
   });
 
-  it('that is pending lands, is sold once, and then to nobody', async () => {
+  it('that is pending lands, and is sold once', async () => {
     const first = await settle('pending');
     const id = first?.settlementId;
     expect(await look(id)).toMatchObject({ state: 'broadcast', paid: false, sale: 'open' });
@@ -89,7 +89,7 @@ describe('a simulated settle', () => {
     expect(await look(id)).toMatchObject({ sale: 'sold' });
   });
 
-  it('is told again to the same key, and is free again when its answer is taken back', async () => {
+  it('is answered again to the same key, and is free again when its sale is rolled back', async () => {
     const sold = await settle('reorg', { keyTag: 'order' });
     expect(sold?.body.success).toBe(true);
     expect((await settle('reorg', { keyTag: 'order' }))?.body.success).toBe(true);
@@ -142,7 +142,7 @@ describe('a simulated settle', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is handed out by a 202', async () => {
+  it('is accepted by a 202', async () => {
     const answer = await settle('reverted', { isAsync: true });
     expect(answer).toMatchObject({ status: 202, body: { success: false } });
     expect((await settle('reverted'))?.body.errorReason).toBe('duplicate_settlement');

@@ -215,7 +215,7 @@ export class SimulatedSettles {
   }
 }
 
-/** Waiting for finality is not played: what is included is told as final to who asks for that. */
+/** A wait for finality is not simulated: an included settlement counts as final for requests that ask for it. */
 function isPaidAt(view: SettlementView): boolean {
   return isSuccessAt(view, 'included');
 }

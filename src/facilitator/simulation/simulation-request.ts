@@ -14,7 +14,7 @@ export interface AskedSimulation {
  * Reads `X-Simulate`, whatever it holds: a request that has it is never a real one.
  *
  * @returns `undefined` for a request without it.
- * @throws SimulationRefused for a key without the scope, and for a value that is none.
+ * @throws SimulationRefused for a key without the scope, and for an unknown value.
  */
 export function simulationAsked(request: IncomingMessage): AskedSimulation | undefined {
   const sent = request.headers['x-simulate'];
@@ -26,7 +26,7 @@ export function simulationAsked(request: IncomingMessage): AskedSimulation | und
   return { outcome, caller };
 }
 
-/** Nobody who looks takes the answer for that of a real settlement. */
+/** Marks the answer, so that no reader takes it for a real settlement. */
 export function markSimulated(response: ServerResponse): void {
   response.setHeader('X-Simulated', 'true');
 }

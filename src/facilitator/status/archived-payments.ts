@@ -21,9 +21,9 @@ export type ArchivedPayment =
   /** It was sold to another; without a settlement it is another payment of the same authorization. */
   | { readonly kind: 'sold_to_another'; readonly view: SettlementView | undefined }
   | { readonly kind: 'failed'; readonly view: SettlementView }
-  /** It was paid, and this requester was told so, or may be told. */
+  /** It was paid, and this requester has the sale, or may get it. */
   | { readonly kind: 'paid'; readonly view: SettlementView }
-  /** It was paid, and as far as was archived nobody was told: not to be sold by an archive. */
+  /** It was paid, and the archive knows no sale: the archive may miss the last one, so it sells nothing. */
   | { readonly kind: 'unsold'; readonly view: SettlementView };
 
 /** Who asks. */
@@ -102,8 +102,8 @@ export class ArchivedPayments {
   }
 
   /**
-   * Whether a key that the ledger does not know is known to have come with another payment. Nothing is told
-   * of a key to a caller who cannot show a payment of its own.
+   * Whether a key that the ledger does not know belongs to another payment. A caller who cannot show a payment of its
+   * own gets no answer about a key.
    *
    * @throws ChainUnavailableError
    */

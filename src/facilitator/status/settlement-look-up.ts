@@ -9,7 +9,7 @@ import type { AskedSimulation } from '../simulation/simulation-request.js';
 import type { PaymentQuery } from './payment-query.js';
 import { StatusService } from './status.service.js';
 
-/** Finds the settlement of a payment that somebody shows. */
+/** Finds the settlement of a payment that a caller shows. */
 @Injectable()
 export class SettlementLookUp {
   constructor(

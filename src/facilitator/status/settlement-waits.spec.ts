@@ -64,7 +64,7 @@ describe('a look-up that waits', () => {
   }
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
-  it('is answered when the state changes, though nobody says so', async () => {
+  it('is answered when the state changes without an event', async () => {
     const { result } = asked();
     await pass(3000);
     expect(result).toEqual({});
@@ -73,7 +73,7 @@ describe('a look-up that waits', () => {
     expect(result.answer).toEqual({ status: { state: 'included' }, isTurnedAway: false });
   });
 
-  it('is answered at once where this process hears of it', async () => {
+  it('is answered at once on an event in this process', async () => {
     const { result } = asked();
     await pass(1);
     state = 'included';
@@ -83,7 +83,7 @@ describe('a look-up that waits', () => {
     expect(listeners.size).toBe(0);
   });
 
-  it('goes on waiting when what is heard changes no state', async () => {
+  it('goes on waiting after an event that changes no state', async () => {
     const { result } = asked();
     await pass(1);
     for (const listener of listeners) listener(NEWS);
@@ -100,7 +100,7 @@ describe('a look-up that waits', () => {
     expect(looks).toBe(5);
   });
 
-  it('is told of a state that went back', async () => {
+  it('is answered when a state goes back', async () => {
     state = 'included';
     const { result } = asked();
     await pass(600);

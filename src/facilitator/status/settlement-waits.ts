@@ -41,7 +41,7 @@ export interface WaitedStatus {
 
 /**
  * Look-ups that are answered when the state of their settlement changes, or when their time is over. They
- * only read: nobody's wait keeps a settlement from being withdrawn.
+ * only read: unlike a requester's wait, they keep no settlement from being withdrawn.
  */
 @Injectable()
 export class SettlementWaits {
@@ -58,7 +58,7 @@ export class SettlementWaits {
 
   /** @throws RedisUnavailableError */
   async lookUp(wait: LookUpWait): Promise<WaitedStatus> {
-    // Heard from before the first look on: what happens right after it is not missed.
+    // Listening begins before the first look, so that an event right after it is not missed.
     const signal = new Signal();
     const stopListening = this.news.listen(wait.id, () => {
       signal.notify();

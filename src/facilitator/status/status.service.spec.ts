@@ -166,7 +166,7 @@ describe('a look-up of what the ledger does not know', () => {
       { used: true, paid: false, method: 'eip3009' },
     ],
     [
-      'used, with logs that nobody has',
+      'used, with logs that no endpoint has',
       { usedBy: 'eip3009', search: 'fails' },
       { used: true, paid: false, method: 'eip3009' },
     ],
@@ -290,7 +290,7 @@ describe('a payment that is refused', () => {
       'unused',
     ],
     [
-      'as late, and nobody can say whether it was used',
+      'as late, and its use cannot be read',
       eip3009,
       'invalid_exact_evm_payload_authorization_valid_before',
       { state: 'away' },
@@ -299,13 +299,7 @@ describe('a payment that is refused', () => {
     // Its own execution took the money.
     ['as poor, and was used', permit2, 'permit2_insufficient_balance', { usedBy: 'permit2' }, TX],
     ['as poor, and was not', permit2, 'permit2_insufficient_balance', {}, 'unused'],
-    [
-      'as signed by nobody',
-      eip3009,
-      'invalid_exact_evm_signature',
-      { usedBy: 'eip3009' },
-      'unused',
-    ],
+    ['as unsigned', eip3009, 'invalid_exact_evm_signature', { usedBy: 'eip3009' }, 'unused'],
     [
       'as not signed by its wallet, which came later',
       eip3009,

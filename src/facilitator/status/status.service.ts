@@ -50,7 +50,7 @@ interface AuthorizationQuery {
 
 /** About three hours of BNB Chain. */
 const LOOK_BACK_BLOCKS = 25_000n;
-/** What is used is known; by whom is worth waiting for this long. */
+/** The search for the transaction that used an authorization may take so long; that it is used is known before. */
 const PATIENCE_MS = 1500;
 
 @Injectable()
@@ -93,7 +93,7 @@ export class StatusService {
   }
 
   /**
-   * What was claimed under a label, newest first. Claims that were never made, or are gone, are left out.
+   * The claims under a label, newest first. Claims that were never made, or are gone, are left out.
    *
    * @param tag - see `labelTagOf`.
    */
@@ -211,7 +211,7 @@ async function usesIn(chain: EvmChain, hash: Hex): Promise<readonly ChainUse[] |
   });
 }
 
-/** Who used it, as far as it can be told within the patience of a look-up. */
+/** The transaction that used it, if a search within the time-out of a look-up finds it. */
 async function userOf(
   chain: EvmChain,
   ref: AuthorizationRef,

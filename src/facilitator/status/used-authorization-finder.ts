@@ -49,7 +49,7 @@ export class UsedAuthorizationFinder {
 
   /**
    * @returns whether the authorization is used, and a refusal for this reason says so or hides it. `undefined` where the
-   * chain cannot be asked in time: then the refusal must not be told as the whole truth.
+   * chain does not answer in time: the refusal may then hide that the payment was made, and must not be given.
    */
   async isUsed(
     payment: Payment,
@@ -73,7 +73,7 @@ export class UsedAuthorizationFinder {
   }
 }
 
-/** Asks until there is an answer; `undefined` when there is none in time. */
+/** Retries until there is an answer; `undefined` after the time-out. */
 async function retryUntil<T>(until: number, ask: () => Promise<T>): Promise<T | undefined> {
   while (performance.now() < until) {
     try {

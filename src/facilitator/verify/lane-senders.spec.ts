@@ -79,7 +79,7 @@ describe('the account that verify simulates with', () => {
     expect((await Promise.all(spread)).map((one) => one?.address)).toEqual(['0xa', '0xa', '0xa']);
   });
 
-  it('knows no account of ours before the ledger has told one', async () => {
+  it('knows no lane account before the ledger has named one', async () => {
     const away = new LaneSenders({
       all: () => Promise.reject(new RedisUnavailableError('lanes', undefined)),
     });

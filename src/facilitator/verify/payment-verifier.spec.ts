@@ -299,7 +299,7 @@ describe('what a payer has in flight', () => {
     expect(reasonOf(await poor)).toBe('valid');
   });
 
-  it('is told to the ledger with what was read for it', async () => {
+  it('is passed to the ledger with the values that were read for it', async () => {
     const payment = aPermit2();
     const rich = (chain: JudgingChain): void => {
       chain.balance = 5000n;
@@ -479,7 +479,7 @@ describe('a judgement', () => {
     expect(world.needed).toEqual([needed]);
   });
 
-  it('is none where the chain is not served', async () => {
+  it('is undefined where the chain is not served', async () => {
     const world = new World();
     world.isServed = false;
     await expect(world.verifier.judge(anEip3009(), BLANK_RECORD)).rejects.toThrow(
@@ -521,14 +521,14 @@ describe('a payment that comes again', () => {
     expect(world.needed).toHaveLength(1);
   });
 
-  it('with a signature of nobody is refused: its nonce is public', async () => {
+  it('without a valid signature is refused: its nonce is public', async () => {
     expect(await match(new World(), anEip3009({ signature: '0x' }), anEip3009())).toEqual({
       kind: 'refused',
       reason: 'invalid_exact_evm_signature',
     });
   });
 
-  it('with other terms under the same nonce is told apart', async () => {
+  it('with other terms under the same nonce is recognized as another payment', async () => {
     const other = anEip3009({ signed: { value: '2000' }, requirements: { amount: '2000' } });
     expect(await match(new World(), other, anEip3009())).toEqual({ kind: 'other_terms' });
   });

@@ -84,8 +84,8 @@ const LEAST_AMOUNT = 1n;
 const REVERTS_MAX = 3;
 
 /**
- * Waits before a payer is called short of money for what it has in flight. The ledger hears of a block
- * some moments after the chain's nodes show it: until then what it took is counted twice.
+ * Pauses before a payer is refused for funds that its payments in flight need. The ledger learns of a block some
+ * moments after the chain's nodes show it: until then a mined payment counts twice.
  */
 const COUNTED_TWICE_MS = [100, 200, 400, 800] as const;
 
@@ -137,8 +137,8 @@ export class PaymentVerifier {
       const match = await this.match(payment, identity, known);
       if (match.kind === 'same') return { kind: 'same', known };
       if (match.kind === 'refused') return { kind: 'not_signed', reason: match.reason };
-      // While the other payment is under way, or once somebody was told of it, nothing is said of this
-      // one; else the chain knows whether the nonce is used.
+      // The other payment is under way, or was sold: its state must not show to the presenter of this one. Else
+      // the chain shows whether the nonce is used.
       if (isUnderWay(known) || known.sale.state === 'sold') return { kind: 'taken' };
     }
     const judgement = await this.judge(payment, look, lookAgain);
@@ -148,10 +148,10 @@ export class PaymentVerifier {
   }
 
   /**
-   * The whole judgement: signature, terms, time, chain state, and what the payer has in flight.
+   * The whole verification: signature, terms, time, chain state, and what the payer has in flight.
    *
    * @param record - may still be on its way: the chain is asked meanwhile.
-   * @param lookAgain - reads the record anew. Asked a few times before a payer is refused for what it
+   * @param lookAgain - reads the record again. Called a few times before a payer is refused for what it
    *   has in flight alone.
    * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
    */
@@ -282,7 +282,7 @@ export class PaymentVerifier {
     };
   }
 
-  /** `undefined` where nobody's approvals are paid for. */
+  /** `undefined` where this facilitator sponsors no approvals. */
   #approvalsOn(view: ChainView): VerifyContext['approvals'] {
     const { chainId } = view;
     const chain = this.chains.get(chainId);

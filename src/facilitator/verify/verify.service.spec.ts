@@ -25,7 +25,7 @@ import type { PaidBy, Use } from '../status/used-authorization-finder.js';
 import type { Match, PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
 
-/** As the chain says of an authorization that was used, by whomever. */
+/** The chain's answer about an authorization that any sender has used. */
 const BY_CHAIN: Reason = 'invalid_exact_evm_nonce_already_used';
 
 interface World {
@@ -47,7 +47,7 @@ interface World {
   readonly use?: Use;
 }
 
-/** @returns `valid` or the reason, and what the judge was told of the payer. */
+/** @returns `valid` or the reason, and the payer's funds in flight that the verifier was given. */
 async function verify({
   known,
   isWaitedFor = false,
@@ -113,7 +113,8 @@ const DUPLICATE = 'duplicate_settlement';
 
 describe('verify of a payment that the ledger knows', () => {
   it.each<[string, Parameters<typeof aSettlementView>[0], Partial<World>, string]>([
-    // What is ours and open is good although the chain calls it used: the buyer was told "pending".
+    // An open settlement of this facilitator is valid although the chain shows the nonce as used: its buyer got
+    // "pending".
     ['is on its way', { state: 'broadcast' }, {}, 'valid'],
     ['is included', { state: 'included', isPaid: true }, {}, 'valid'],
     ['is final', { state: 'finalized', isPaid: true }, {}, 'valid'],
@@ -138,10 +139,10 @@ describe('verify of a payment that the ledger knows', () => {
       { keyTag: 'x' },
       DUPLICATE,
     ],
-    ['was handed out, and waits', { state: 'queued', sale: SOLD }, {}, DUPLICATE],
-    ['was handed out, and failed', { state: 'reverted', sale: SOLD }, {}, DUPLICATE],
+    ['was accepted, and waits', { state: 'queued', sale: SOLD }, {}, DUPLICATE],
+    ['was accepted, and failed', { state: 'reverted', sale: SOLD }, {}, DUPLICATE],
     [
-      'was handed out to this key, and failed',
+      'was accepted for this key, and failed',
       { state: 'reverted', sale: SOLD },
       { keyTag: 'k' },
       BY_CHAIN,
@@ -315,7 +316,7 @@ describe('verify', () => {
     expect((await verify({ chain, known })).told).toBe('valid');
   });
 
-  it('asks nobody about what the lists of the operator refuse', async () => {
+  it('makes no read for a payment that lists of the operator refuse', async () => {
     const { told, record } = await verify({ lists: 'asset_not_allowed' });
     expect([told, record]).toEqual(['asset_not_allowed', undefined]);
   });

@@ -32,7 +32,7 @@ export type VerifyOutcome =
   | {
       readonly isValid: false;
       readonly reason: Reason;
-      /** Refused as used, and this transaction of somebody else paid the payee exactly this. */
+      /** Refused as used, and this transaction of another sender paid the payee exactly this. */
       readonly paidBy?: PaidBy;
       /** A sentence on what was found out beyond the reason. */
       readonly cause?: string;
@@ -160,7 +160,7 @@ export class VerifyService {
     if (isRepeatable) return isOnItsWay ? VALID : undefined;
     const isOwn = keyTag !== '' && [known.sale.soldKeyTag, known.sale.boundKeyTag].includes(keyTag);
     if (isWaitedFor && !isOwn) return invalid('duplicate_settlement');
-    // The buyer was told "pending", or its seller hung up: the chain would call it used.
+    // The buyer got "pending", or its seller closed the connection: the chain would show the nonce as used.
     return isOnItsWay ? VALID : undefined;
   }
 

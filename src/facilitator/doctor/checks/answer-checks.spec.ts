@@ -40,7 +40,7 @@ describe('the status of a seller', () => {
     ]);
   });
 
-  it('is told once where both are wrong', () => {
+  it('is reported once where both answers are wrong', () => {
     const answer = anAnswer({ status: 400 });
     expect(statusFindings(anObservation({ answer, bare: answer, hasBody: true }))).toHaveLength(1);
   });

@@ -30,7 +30,7 @@ function wrongStatus(status: number, method: string): Pick<DoctorFinding, 'code'
       'Look at the log of the seller. Stock middleware fails like this when it cannot read /supported of its facilitator.';
     return { code: 'seller_fails', fix };
   }
-  return { code: 'other_status', fix: 'Answer 402 to whoever has not paid.' };
+  return { code: 'other_status', fix: 'Answer a request without payment with 402.' };
 }
 
 /** Whether the seller demands payment, and does so before anything else. */

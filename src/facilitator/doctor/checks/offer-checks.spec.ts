@@ -31,7 +31,7 @@ describe('a sound offer', () => {
     ['paid to a wallet that is a contract', {}, { payee: 'wallet' }],
     ['in a flow that pays first', { extra: { ...DOMAIN, paymentFlow: 'upfront' } }, {}],
     ['of a token that does not show its domain', {}, { token: tokenFacts({ domain: undefined }) }],
-    ['whose payee nobody could try', {}, { isPayeeRefused: undefined }],
+    ['whose payee could not be tried', {}, { isPayeeRefused: undefined }],
     [
       'of an old token that shows nothing',
       {},
@@ -73,7 +73,7 @@ describe('an offer', () => {
       `error flow_unknown at ${AT}.extra.paymentFlow`,
     ],
     [
-      'upto that names nobody',
+      'upto without a facilitator address',
       { scheme: 'upto', method: 'permit2', extra: {} },
       {},
       `error facilitator_address_missing at ${AT}.extra.facilitatorAddress`,

@@ -5,11 +5,11 @@ import { speaksEip3009, type TokenFacts } from '../../../protocol/evm/token/toke
 import { about, type DoctorFinding, type Severity, shown } from '../finding.js';
 import type { Offer } from './offer.js';
 
-/** What stands at the address that is paid. */
+/** The kind of account at the payee's address. */
 export type PayeeKind =
   /** A key's, also one that lends itself code (EIP-7702). */
   | 'account'
-  /** A contract that answers for signatures (ERC-1271): somebody's wallet. */
+  /** A contract that answers for signatures (ERC-1271): a smart wallet. */
   | 'wallet'
   | 'contract';
 
@@ -32,7 +32,7 @@ const TIMEOUT_GOOD = 60;
 const DUST_DECIMALS = 6;
 const FORTUNE = 100_000n;
 
-/** What is wrong with one offer, compared with the chain. */
+/** The errors of one offer, compared with the chain. */
 export function offerFindings(offer: Offer, facts: OfferFacts): readonly DoctorFinding[] {
   const at = new Place(offer);
   checkTimeout(offer, at);
@@ -183,7 +183,7 @@ function checkDomain({ extra }: Offer, { domain, name, version }: TokenFacts, at
   }
 }
 
-/** @returns whether an amount is what somebody would ask in this token. */
+/** @returns whether the amount is plausible as a price in this token. */
 function checkAmount({ amount, amountField }: Offer, token: TokenFacts, at: Place): void {
   const { decimals } = token;
   if (amount === 0n) {

@@ -17,7 +17,7 @@ export interface JudgedOffer {
   readonly facts: OfferFacts;
 }
 
-/** What is wrong with what stands beside the offers. */
+/** The errors of the fields beside the offers. */
 export function termsFindings(
   terms: Terms,
   judged: readonly JudgedOffer[],
