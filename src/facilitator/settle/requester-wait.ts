@@ -153,7 +153,7 @@ export class RequesterWait {
     const { kind, view } = joined;
     this.#note(view);
     if (kind === 'too_many') return this.#duplicate(view);
-    if (kind === 'outsider') return this.#soldToAnother(view);
+    if (kind === 'non_owner') return this.#soldToAnother(view);
     if (isFailure(view)) return this.#failed(view);
     return isSuccessAt(view, finality) ? this.#redeem() : WAITING;
   }

@@ -1,6 +1,6 @@
 /** One thing an operator did. */
 export interface AuditEntry {
-  /** A UUID: whoever archives it twice has it once. */
+  /** A UUID, so that an entry archived twice is one row. */
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly at: number;

@@ -33,7 +33,7 @@ export class AuditTrail {
     return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', ...fields);
   }
 
-  /** Changes with every entry; `undefined` where there is none. */
+  /** Changes with every entry; `undefined` for an empty trail. */
   async newest(chainId: number): Promise<string | undefined> {
     const newest = this.ledger.of(chainId).xrevrange(auditKey(chainId), '+', '-', 'COUNT', 1);
     const last = await redisCall('audit', newest);

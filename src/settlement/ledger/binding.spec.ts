@@ -28,7 +28,7 @@ describe('what an idempotency key holds', () => {
 });
 
 describe('who a requester is', () => {
-  it('is told by key, API key and address, of which none can be taken for another', () => {
+  it('is recognized by key, API key and address, which cannot be confused', () => {
     const marks = [
       { keyTag: 'x', apiKeyId: undefined, address: undefined },
       { keyTag: '', apiKeyId: 'x', address: undefined },
@@ -36,7 +36,7 @@ describe('who a requester is', () => {
     ].map(credentialsOf);
     expect(marks.map(({ length }) => length)).toEqual([1, 1, 1]);
     expect(new Set(marks.flat()).size).toBe(3);
-    // Who cannot be told is nobody, and not everybody.
+    // A caller without any credential matches no other one.
     expect(credentialsOf({ keyTag: '', apiKeyId: undefined, address: undefined })).toEqual([]);
   });
 

@@ -38,7 +38,7 @@ export interface DeclarationNotes {
    */
   read(chainId: number, after: string | undefined, most: number): Promise<readonly NotedClaim[]>;
 
-  /** What is not known any more is not there. */
+  /** The contents by tag; those that are gone are left out. */
   contents(chainId: number, tags: readonly string[]): Promise<ReadonlyMap<string, string>>;
 
   /** Forgets notes, and contents that no other note names. Each may be forgotten again. */

@@ -14,8 +14,8 @@ import { loadScript } from './script-files.js';
 const OPEN_EPOCH = loadScript('open_epoch');
 
 /**
- * After a ledger went back each process that lived before is waited for this long, until it has said again what it
- * told. One that is silent for this long is forgotten.
+ * After a ledger went back it waits this long for each process that lived before, until that has replayed its
+ * acknowledged answers. A process that is silent for this long is forgotten.
  */
 export const AWAITED_MS = 20_000;
 
@@ -52,7 +52,7 @@ export class LedgerEpochs {
         }
       });
       redis.on('ready', () => {
-        // Whoever waits shall hear at once, also where nothing is asked just now.
+        // Waiting requesters shall get the event at once, also where no request reads the ledger now.
         for (const chainId of areThere()) this.of(chainId).catch(() => undefined);
       });
     }

@@ -14,13 +14,13 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * |---|---|---|---|
  * | `format` `x402:{56:0}:format` | string | always | the version of all this, `2` |
  * | `epoch` `x402:{56:0}:epoch` | hash | always | `run` (of the Redis server), `id`, `at` (ms): see `epoch.ts` |
- * | `speakers` | hash | always | processes that tell requesters what became of their payments, and when each showed itself, ms |
- * | `awaited` | set | 20 s at most after the ledger went back | those of them that have not said again yet what they told |
+ * | `speakers` | hash | always | processes that answer requesters, and when each showed itself, ms |
+ * | `awaited` | set | 20 s at most after the ledger went back | those of them that have not replayed their acknowledged answers yet |
  * | `s:<id>` `x402:{56:0}:s:q3J…` | hash | live; then `TOMBSTONE_DAYS`, minutes without an attempt | the record of a claim: see `record.ts` |
  * | `d:<id>` | string | `RETENTION_DAYS` | its details, JSON |
  * | `w:<id>` | zset | 5 minutes after the last one came | its requesters by their last heartbeat, ms |
  * | `a:<authorization id>` | hash | as its records | claims of an authorization: `live`, `sold`, `last` |
- * | `t:<authorization id>` | string | `TOMBSTONE_DAYS` | who was told of success or has a 202 where the ledger lost the claim, `<requester>|<key tag>` |
+ * | `t:<authorization id>` | string | `TOMBSTONE_DAYS` | the requester with the sale where the ledger lost the claim, `<requester>|<key tag>` |
  * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |
  * | `o:<payer>` `…:o:0xb2…` | string | while it is in flight | the authorization whose payer's own transaction comes first: one at a time |
  * | `funded` | hash | always | payers that were sent native coins: `<nonce of the transaction they are for>:sent` or `:done` |
@@ -51,7 +51,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>`, `l:<signer>:own:…` | zset | while not empty | the same of ready work that only this signer may send |
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
- * | `l:<signer>:refills` | hash | 5000 nonces of a treasury | hashes of its final refills by account nonce: the books ask for them |
+ * | `l:<signer>:refills` | hash | 5000 nonces of a treasury | hashes of its final refills by account nonce: history asks for them |
  * | `outbox` `x402:{56:0}:outbox` | stream | with a history: always | ids of settlements that have changed and are not archived yet: see `outbox.ts` |
  * | `cooling` | zset | with a history: `HOT_MINUTES` | finished settlements that have not left yet, by their last change, ms |
  * | `audit` `x402:{56:0}:audit` | stream | with a history: always | the 10 000 newest actions of operators: see `audit-entry.ts` |

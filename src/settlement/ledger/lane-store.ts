@@ -41,7 +41,7 @@ export interface LaneLeases {
 
   release(held: HeldLane): Promise<void>;
 
-  /** Lanes with stored attempts that nobody holds and that are not ours: their key was taken out. */
+  /** Lanes with stored attempts and no holder whose key this process does not have: it was taken out. */
   orphans(chainId: number, ownLanes: readonly string[]): Promise<readonly string[]>;
 
   /** Where the lane stands; what its former writer had taken and not signed is ready again. */
@@ -89,22 +89,22 @@ export interface LaneQueue {
   overdue(chainId: number, ageMs: number, most: number): Promise<readonly string[]>;
 
   /**
-   * Makes ready what was put off and whose time has come, and expires what is queued, was not taken and
-   * is past its deadline. What is paid, final and without a sale for too long is unclaimed from here on. For any worker
-   * of the chain; no lane is needed.
+   * Makes ready the postponed settlements whose time has come, and expires those that are queued, were not taken and
+   * are past their deadline. A payment that is final and without a sale for too long becomes unclaimed here. For any
+   * worker of the chain; no lane is needed.
    *
    * @returns how many became ready, and which expired.
    */
   sweep(chainId: number, most: number): Promise<SweepResult>;
 
   /**
-   * A fair round over the payees by order of arrival, of each the one with the earliest deadline. What
-   * only another signer may send is left to that.
+   * A fair round over the payees by order of arrival, of each the settlement with the earliest deadline. Settlements
+   * that name another signer are left to it.
    *
-   * What waits for a place to be prepared is taken only for the places that are free: assets in turn, and of none
-   * more than {@link mayHavePlace} allows.
+   * A settlement that needs preparation is taken only for a free place: assets in turn, and of none more than
+   * {@link mayHavePlace} allows.
    *
-   * @param isRetiring - takes only what nobody else may send.
+   * @param isRetiring - takes only settlements that name this signer.
    * @param places - all are free where it is absent.
    */
   take(
@@ -114,15 +114,15 @@ export interface LaneQueue {
     places?: PlacesInUse,
   ): Promise<TakenSettlement[]>;
 
-  /** What was taken and will not be sent now is ready again. */
+  /** Makes taken settlements ready again that will not be sent now. */
   giveBack(held: HeldLane, ids: readonly string[]): Promise<void>;
 
-  /** What was taken and could not be judged is ready again in so many milliseconds, one try more. */
+  /** Makes taken settlements that could not be verified ready again in so many milliseconds, with one try more. */
   postpone(held: HeldLane, ids: readonly string[], delayMs: number): Promise<void>;
 
   /**
-   * Refuses what was taken, before anything is signed. One that was never sent ends as withdrawn with the
-   * reason, for minutes; one that was sent before ends as reverted; one that is collected again is put
+   * Refuses taken settlements before anything is signed. One that was never sent ends as withdrawn with the
+   * reason, for minutes; one that was sent before ends as reverted; one that is being resubmitted is put
    * off instead.
    */
   refuse(held: HeldLane, refusals: readonly Refusal[]): Promise<void>;
@@ -172,7 +172,7 @@ export interface LaneAttempts {
   uninclude(held: HeldLane, accountNonce: number, ids: readonly string[]): Promise<void>;
 }
 
-/** How settlements end, or are parked until that can be told. */
+/** How settlements end, or are parked until their outcome can be read. */
 export interface LaneEndings {
   /** @param accountNonce - of their attempt; `undefined` for settlements taken and not sent again. */
   finish(
@@ -195,7 +195,7 @@ export interface LaneEndings {
   ): Promise<void>;
 
   /**
-   * Settlements whose outcome cannot be told leave the lane. They stay `broadcast`.
+   * Settlements whose outcome cannot be read leave the lane. They stay `broadcast`.
    *
    * @param accountNonce - of their attempt, which is final; `undefined` for settlements taken that were
    *   sent before.
@@ -256,13 +256,13 @@ export interface TakenSettlement {
   readonly goesAlone: boolean;
   /** How often it was put off because nothing could be said of it; see `LaneQueue.postpone`. */
   readonly tries: number;
-  /** Somebody was told success for it: it is collected until its deadline and never refused. */
+  /** Its success was acknowledged: it is resubmitted until its deadline and never refused. */
   readonly isCollectedAgain: boolean;
   /** Present where an attempt carried it that is dead now. */
   readonly sentBefore?: SentBefore;
 }
 
-/** What is left of the attempts that did not settle a settlement. */
+/** The remains of the attempts that did not settle a settlement. */
 export interface SentBefore {
   /** A block before the first of them was broadcast, and the authorization unused. */
   readonly sinceBlock: bigint;
@@ -359,8 +359,8 @@ export interface Ending {
 
 export interface FinishResult {
   /**
-   * Settlements that did not end: somebody was told success, or a 202 that was included, and the attempt
-   * died unpaid with the authorization unused. They are collected again until their deadline.
+   * Settlements that did not end: their success, or a 202 that was included, was acknowledged, and the attempt
+   * died unpaid with the authorization unused. They are resubmitted until their deadline.
    */
   readonly collectedAgain: readonly string[];
 }
@@ -399,11 +399,11 @@ export type ParkReason = 'state_unreadable' | 'search_failed';
 export interface Parking {
   readonly id: string;
   readonly why: ParkReason;
-  /** Milliseconds since the epoch by the clock of Redis, or of whoever parks: they differ by seconds. */
+  /** Milliseconds since the epoch by the clock of Redis, or of the process that parks: they differ by seconds. */
   readonly retryAtMs: number;
 }
 
-/** What was found out about a parked settlement. */
+/** The findings about a parked settlement. */
 export type Unparking =
   | { readonly kind: 'ended'; readonly ending: Ending }
   /** It is unused and can be sent again. */

@@ -23,7 +23,7 @@ export type Change =
       readonly text: string;
     };
 
-/** A change, and the newest of the entries read that named it. What was archived as of that entry has it. */
+/** A change, and the newest of the entries read that named it. An archive as of that entry includes the change. */
 export type NotedChange = Change & { readonly noted: ChangeVersion };
 
 export type OutboxRead =
@@ -31,20 +31,20 @@ export type OutboxRead =
   | { readonly kind: 'held' }
   | {
       readonly kind: 'read';
-      /** The last entry that was read; `undefined` where there is none. */
+      /** The last entry that was read; `undefined` when none was. */
       readonly last: string | undefined;
       readonly changes: readonly NotedChange[];
       /** Settlements that were noted by their id alone and have ended their life since. */
       readonly gone: number;
     };
 
-/** Who archives, and for how long nobody else does. */
+/** The process that archives, and for how long it alone does. */
 export interface ArchiverLease {
   readonly processId: string;
   readonly leaseMs: number;
 }
 
-/** What waits to be archived. */
+/** The entries that wait to be archived. */
 export interface Backlog {
   readonly entries: number;
   /** Milliseconds the oldest of them has waited, by the clock of Redis; 0 for none. */
@@ -52,13 +52,13 @@ export interface Backlog {
 }
 
 /**
- * What has changed in the ledger of a chain and is not archived yet. The steps of the ledger note it in the
- * step that changes it; nothing is noted twice that is archived, and what is archived is forgotten here.
+ * Changes in the ledger of a chain that are not archived yet. Each step of the ledger notes its change in the same
+ * script; a change that is archived is neither noted again nor kept here.
  *
  * @throws RedisUnavailableError from every method.
  */
 export interface Outbox {
-  /** The ledger as it is now. What is read at it belongs to its epoch. */
+  /** The ledger as it is now. All reads at it belong to its epoch. */
   now(chainId: number): Promise<LedgerAt>;
 
   /**

@@ -36,7 +36,7 @@ export class ProcessRegistry {
   async start(): Promise<void> {
     await whileStarting('REDIS_URL', async () => {
       await this.#report();
-      // Forgets those that died while nobody was here.
+      // Forgets processes that died while none was running.
       await this.live();
     });
     this.#timer = setInterval(() => void this.#reportAgain(), REPORT_INTERVAL_MS);
@@ -64,7 +64,7 @@ export class ProcessRegistry {
     );
   }
 
-  /** A missed report is made up for by the next one; an outage is told once. */
+  /** A missed report is made up for by the next one; an outage is logged once. */
   async #reportAgain(): Promise<void> {
     try {
       await this.#report();

@@ -31,7 +31,7 @@ describe('the view of a record', () => {
   it.each([
     ['ready', {}, { state: 'queued', isPaid: false }],
     ['later', {}, { state: 'queued', isPaid: false }],
-    // Nobody works on it, and it may land all the same.
+    // No lane works on it, and it may land all the same.
     ['parked', { hashes: encodeHash(TX) }, { state: 'broadcast', transaction: TX }],
     ['attempt', { hashes: encodeHash(TX) }, { state: 'broadcast', transaction: TX }],
     [
@@ -89,7 +89,7 @@ describe('the view of a record', () => {
     // A name that every object has is none of a stage.
     ['a stage by inheritance', { stage: 'toString' }],
     ['an unknown sale', { sale: 'held' }],
-    ['a hash that is none', { stage: 'included', tx: '0x5f' }],
+    ['a hash that is too short', { stage: 'included', tx: '0x5f' }],
     ['a hash in capitals', { stage: 'included', tx: 'AA'.repeat(32) }],
   ])('refuses %s rather than to guess', (_, fields) => {
     expect(() => readRecord('id', record(fields as Record<string, string>))).toThrow(TypeError);
@@ -184,7 +184,7 @@ describe('hashes of a record', () => {
     expect(readHash('')).toBeUndefined();
   });
 
-  it('are none in a stage that nobody knows', () => {
+  it('are refused in an unknown stage', () => {
     expect(() => readStage(undefined)).toThrow(TypeError);
   });
 });

@@ -33,11 +33,11 @@ import type { Adoption } from './settlement-store.js';
  * | `terms`, `signed` | x | x | tags, see `identity.ts`; `signed` is empty where a lane made the record again |
  * | `sale` | x | x | `open` or `sold` |
  * | `sold_to`, `sold_key` | x | x | the requester it was sold to, and the tag of its key |
- * | `kept` | x | x | `1`: two requesters of one key were told, it cannot be taken back |
- * | `told` | x | x | `1`: success was told, or a 202 was included |
+ * | `kept` | x | x | `1`: two requesters of one key got it, it cannot be rolled back |
+ * | `told` | x | x | `1`: success was acknowledged, or a 202 was included |
  * | `early` | x | open | credentials of those that asked before the first broadcast, comma-separated, at most 256: see `requester.ts` |
  * | `key` | x | x | tag of the idempotency key that is bound to it |
- * | `async` | x | x | `1`: handed out by a 202 |
+ * | `async` | x | x | `1`: accepted by a 202 |
  * | `tx` | x | x | the transaction that decided it, else the newest one |
  * | `block`, `block_hash`, `log`, `batch` | x | x | where it was paid, and how many shared the transaction |
  * | `reason` | | x | why it failed |
@@ -55,7 +55,7 @@ import type { Adoption } from './settlement-store.js';
  * | `payment` | x | | the accepted payment, JSON |
  * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
  * | `since` | x | | a block before its first broadcast; set when that attempt is dead |
- * | `tries`, `again`, `why` | x | | how often it was put off, how often collected again, why it is parked |
+ * | `tries`, `again`, `why` | x | | how often it was put off, how often resubmitted, why it is parked |
  *
  * What a finished record has dropped is in its details, `d:<id>`, JSON with the same names.
  */
@@ -101,7 +101,7 @@ export function readView(id: string, reply: ScriptReply | undefined): Settlement
   );
 }
 
-/** @throws RedisUnavailableError where there is none. */
+/** @throws RedisUnavailableError where the script returned no record. */
 export function presentView(id: string, reply: ScriptReply | undefined): SettlementView {
   const view = readView(id, reply);
   if (view === undefined)

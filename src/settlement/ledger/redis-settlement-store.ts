@@ -167,7 +167,7 @@ export class RedisSettlementStore implements SettlementStore {
     switch (kind) {
       case 'waiting':
       case 'owner':
-      case 'outsider':
+      case 'non_owner':
       case 'too_many':
         return { kind, view };
       default:

@@ -41,7 +41,7 @@ export interface RefillStore {
   refillBook(held: Pick<HeldLane, 'chainId' | 'lane'>, day: string): Promise<RefillBook>;
 }
 
-/** Reads what {@link lastRefillOf} made and a ledger has kept. Whatever else is there is shown to nobody. */
+/** Reads the text of {@link lastRefillOf} from a ledger. Any other text is `undefined`, as it must not be shown. */
 export function readLastRefill(text: string): LastRefill | undefined {
   try {
     const { to, valueWei, accountNonce, at } = JSON.parse(text) as LastRefill;

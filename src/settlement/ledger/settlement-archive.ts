@@ -35,8 +35,8 @@ export type ArchiveAnswer =
   | { readonly kind: 'away' };
 
 /**
- * What was archived of the ledger, to be read where the ledger does not know a settlement. Answers within a
- * bounded time and never fails: whoever settles must not depend on it.
+ * The archived records of the ledger, read where the ledger does not know a settlement. Answers within a
+ * bounded time and never fails: a settle must not depend on it.
  */
 export interface SettlementArchive {
   /** Whether there is one: else every answer is that nothing was found. */

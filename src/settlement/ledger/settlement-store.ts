@@ -69,9 +69,9 @@ export type ClaimResult =
   | { readonly kind: 'queue_full'; readonly queued: number };
 
 export type JoinResult =
-  /** - `owner`: it was sold to this requester, or to its key. `outsider`: to another. */
+  /** - `owner`: it was sold to this requester, or to its key. `non_owner`: to another. */
   | {
-      readonly kind: 'waiting' | 'owner' | 'outsider' | 'too_many';
+      readonly kind: 'waiting' | 'owner' | 'non_owner' | 'too_many';
       readonly view: SettlementView;
     }
   | { readonly kind: 'gone' };
@@ -111,12 +111,12 @@ export interface MadeSale {
 export type AdoptResult =
   | { readonly kind: 'sold'; readonly view: SettlementView }
   /**
-   * - `known`: the ledger has another claim of this authorization, or another was told of success.
-   * - `not_yet`: the ledger went back a moment ago, and others may still say what they sold.
+   * - `known`: the ledger has another claim of this authorization, or another requester got success.
+   * - `not_yet`: the ledger went back a moment ago, and other processes may still replay their sales.
    */
   | { readonly kind: 'known' | 'not_yet' };
 
-/** That a claim was withdrawn, as a requester was told; see {@link SettlementStore.restateWithdrawal}. */
+/** The withdrawal of a claim that was acknowledged to a requester; see {@link SettlementStore.restateWithdrawal}. */
 export interface ToldWithdrawal {
   readonly ref: ClaimRef;
   readonly reason: Reason;
@@ -156,7 +156,7 @@ export interface SettlementStore {
 
   /**
    * Binds an idempotency key to a payment. A binding of the same payment that is older than
-   * {@link BINDING_RENEWED_MS} is made anew.
+   * {@link BINDING_RENEWED_MS} is renewed.
    */
   bind(requester: Requester, payment: BoundPayment): Promise<BindResult>;
 
@@ -183,17 +183,16 @@ export interface SettlementStore {
   redeem(ref: ClaimRef, requester: Requester, at: Finality | 'async'): Promise<RedeemResult>;
 
   /**
-   * The response that sold did not finish. Only what was sold to this requester is taken back, and never
-   * what a second one of its key was told. Nor is it kept any longer that this requester was told, where the ledger
-   * lost the claim.
+   * The response that sold did not finish. Only a sale to this requester is rolled back, and never one that a second
+   * requester of its key got. Where the ledger lost the claim, it also forgets that this requester had the sale.
    */
   takeBack(ref: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean>;
 
   /**
-   * The requester is gone: its time is up, or its client hung up. Where nothing was ever signed and nobody
-   * has a 202, its time being up withdraws the claim for all, and so does the leaving of the last one.
+   * The requester is gone: its time is up, or its client closed the connection. Where nothing was ever signed and no
+   * 202 was answered, the end of its time withdraws the claim for all, and so does the leaving of the last one.
    *
-   * @param knownHash - a transaction of it that this process has heard of: then nothing is withdrawn.
+   * @param knownHash - a transaction of it that this process knows of: then nothing is withdrawn.
    */
   leave(
     ref: ClaimRef,
@@ -203,27 +202,26 @@ export interface SettlementStore {
   ): Promise<LeaveResult>;
 
   /**
-   * After a ledger went back: says again what was sold. Of a claim that the ledger lost it is kept who was told, so that
-   * nobody else adopts, claims or buys it. A sale to two requesters of one key can be taken back by neither.
+   * After a ledger went back: replays a sale. Where the ledger lost the claim it stores the requester, so that no other
+   * one adopts, claims or buys it. A sale to two requesters of one key can be rolled back by neither.
    *
-   * @returns whether it is, or was a 202 whose claim has ended unpaid: there is nothing to be said of it.
+   * @returns whether the sale is stored, or was a 202 whose claim has ended unpaid: nothing is left to replay.
    */
   restate(sale: MadeSale): Promise<boolean>;
 
   /**
-   * After a ledger went back: withdraws again what a requester was told was withdrawn. Nothing was signed for it then,
-   * so that nothing of it can be under way but what was signed since.
+   * After a ledger went back: replays a withdrawal that was acknowledged. Nothing was signed for it then, so only a
+   * signature made since can be under way.
    *
    * @returns whether nothing of it is sent.
    */
   restateWithdrawal(told: ToldWithdrawal): Promise<boolean>;
 
   /**
-   * Shows that a process lives which tells requesters what became of their payments. After a ledger went back
-   * nothing older is sold or taken by a lane before every process that lived has said again what it told, or has been
-   * awaited for long enough.
+   * Shows that a process lives which answers requesters. After a ledger went back, no older claim is sold or taken by a
+   * lane before every process that lived has replayed its answers, or has been awaited for long enough.
    *
-   * @param hasSaid - whether it has said everything. Asked once it is known which state of the ledger this is.
+   * @param hasSaid - whether it has replayed everything. Asked once it is known which state of the ledger this is.
    * @throws LedgerEpochChangedError when the ledger went back meanwhile.
    */
   speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void>;

@@ -35,8 +35,8 @@ export interface Attempt {
   /** Number of the newest block that two endpoints had when its nonce was allocated; of one where there is one. */
   readonly allocatedAtBlock: bigint;
   /**
-   * The newest block that any endpoint had shown then, where it is a newer one. Its hash tells later whether it
-   * was there: nobody knows that of a block to come.
+   * The newest block that any endpoint had shown then, where it is a newer one. Its hash shows later whether the chain
+   * has it; the hash of a future block cannot be guessed.
    */
   readonly newestBlock?: { readonly number: bigint; readonly hash: Hex };
   /** Of a `fund`. */

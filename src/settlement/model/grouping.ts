@@ -31,7 +31,7 @@ const BATCH_BASE_GAS = 30_000n;
 const BATCH_ITEM_GAS = 8000n;
 
 /**
- * The gas limit that a transaction of ours may have.
+ * The highest gas limit of a lane's transaction.
  *
  * @param blockGasLimit - of the newest block; 0 where the chain does not say.
  */

@@ -42,7 +42,7 @@ export interface LaneStatus {
   readonly perSecond: number;
   /** Wei for a unit of gas that it would pay now; what verify simulates with. */
   readonly gasPriceWei: string;
-  /** Assets it has stopped serving, for transfers of them succeeded and paid nobody. */
+  /** Assets it has stopped serving: transfers of them succeeded without moving tokens. */
   readonly suspendedAssets: readonly string[];
   /** It serves only what names its account, and is not offered any more. */
   readonly isRetiring?: boolean;

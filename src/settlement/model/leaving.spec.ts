@@ -55,11 +55,11 @@ describe('a finished settlement', () => {
       'finalized',
       { isPaid: true, isSold: true, transaction: undefined },
     ],
-    // Success was told, and a reorganisation of the chain took the payment back.
-    ['was told as paid, and expired', 'expired', { isSold: true, isTold: true }],
-    ['was told as paid, and reverted', 'reverted', { isSold: true, isTold: true }],
-    ['was told as paid, and used elsewhere', 'foreign', { isSold: true, isTold: true }],
-    ['was handed out, and used elsewhere', 'foreign', { isSold: true }],
+    // Success was acknowledged, and a reorganisation of the chain dropped the payment.
+    ['was acknowledged as paid, and expired', 'expired', { isSold: true, isTold: true }],
+    ['was acknowledged as paid, and reverted', 'reverted', { isSold: true, isTold: true }],
+    ['was acknowledged as paid, and used elsewhere', 'foreign', { isSold: true, isTold: true }],
+    ['was accepted, and used elsewhere', 'foreign', { isSold: true }],
     ['was withdrawn', 'withdrawn', {}],
     ['is not finished', 'included', { isPaid: true, isSold: true, finished: undefined }],
     [

@@ -1,14 +1,14 @@
 import type { RecordedSettlement } from './recorded-settlement.js';
 
 /**
- * Whether a finished settlement may leave the ledger once it is archived: whether chain and archive then say
- * the same of it as its record, and nothing of it can change any more.
+ * Whether a finished settlement may be evicted from the ledger once it is archived: chain and archive must show the same
+ * as its record, and nothing of it may change any more.
  *
- * - Paid and sold: the chain calls its authorization used for ever, and the archive knows by whom it was
- *   bought. What is paid and not sold is still to be sold, which only the ledger does.
- * - Failed, and told to nobody as a success: used elsewhere, late, or free to be claimed anew. What somebody
- *   was told is paid stays known as sold, for the chain does not say so.
- * - What was settled without a transaction stays: the chain knows nothing of it.
+ * - Paid and sold: the chain shows its authorization as used for ever, and the archive knows the buyer. While it is
+ *   unsold it stays, as only the ledger can sell it.
+ * - Failed, and never acknowledged as a success: used elsewhere, late, or free to be claimed again. A success that was
+ *   acknowledged stays known as sold, for the chain does not show it.
+ * - Settled without a transaction: it stays, as the chain knows nothing of it.
  */
 export function mayLeave({ view, isTold, times }: RecordedSettlement): boolean {
   if (times.finished === undefined || view.transaction === undefined) return false;

@@ -25,7 +25,7 @@ describe("what comes next before a payment that needs a payer's own transaction"
   it.each<[string, Partial<PreparationFacts>, PreparationStep]>([
     ['it funds who has nothing', {}, 'fund'],
     ['it funds who is short of one wei', { balanceWei: 699n }, 'fund'],
-    ['it funds nobody who has enough', { balanceWei: 700n }, 'send'],
+    ['it funds no payer that has enough', { balanceWei: 700n }, 'send'],
     [
       'it funds again for another transaction',
       { funding: { payerNonce: 2, isDone: true } },

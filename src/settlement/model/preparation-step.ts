@@ -4,7 +4,7 @@ import {
 } from '../../protocol/evm/payer-transaction.js';
 import type { KnownFunding } from './attempt.js';
 
-/** What is known of a payer's own transaction at one moment. */
+/** A payer's own transaction and account, as read at one moment. */
 export interface PreparationFacts {
   /** What the transaction was to bring about is there. */
   readonly isDone: boolean;

@@ -7,9 +7,9 @@ export interface RecordedSettlement {
   /** Missing where the ledger made the record without its payment, after a loss. */
   readonly details: SettlementDetails | undefined;
   readonly authorizationId: string;
-  /** Success was told, or a 202 was included. */
+  /** Success was acknowledged, or a 202 was included. */
   readonly isTold: boolean;
-  /** Two requesters of one key were told. */
+  /** Two requesters of one key got the answer. */
   readonly isKept: boolean;
   readonly blockHash: Hex | undefined;
   /** Milliseconds since the epoch, by the clock of Redis. */

@@ -25,7 +25,7 @@ export interface LaneLevel {
   readonly silentMs: number;
 }
 
-/** Who has been silent for longer than this is not refilled: nobody sends with it. */
+/** A lane that is silent for longer is not refilled: no process sends with it. */
 const SILENT_MS = 5000;
 
 /** A lane that says that it is short. */
@@ -36,8 +36,8 @@ interface LowLane {
 }
 
 /**
- * The lanes that pay for too few settlements, the emptiest first. What they say comes from the ledger, so that it only
- * decides which of the treasury's own lanes is looked at: an address that settings do not name is none.
+ * The lanes that can pay for too few settlements, the emptiest first. Their reports come from the ledger, so they only
+ * decide which configured lane is looked at: an address that settings do not name is ignored.
  */
 export function lowLanes(
   chainId: number,

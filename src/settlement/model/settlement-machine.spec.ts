@@ -82,11 +82,11 @@ describe('the settlement machine', () => {
     }
   });
 
-  it('lists every unfinished settlement where somebody looks for it', () => {
+  it('lists every unfinished settlement in a set that is read', () => {
     for (const stage of STAGES) {
       if (stage === 'none' || isFinishedStage(stage)) continue;
       expect(LISTINGS_OF[stage]).toContain('live');
-      // What is bound to a nonce is found through the attempt of its lane.
+      // A settlement bound to a nonce is found through the attempt of its lane.
       const isBound = stage === 'attempt' || stage === 'included';
       expect(isBound || LISTINGS_OF[stage].some((listing) => listing === (stage as string))).toBe(
         true,

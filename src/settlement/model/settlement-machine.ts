@@ -9,9 +9,9 @@ import type { SettlementState } from './settlement.js';
 /**
  * - `pending`: claimed, its job was not seen yet. `ready`: waits for a lane. `later`: waits for its time.
  *   `work`: in the hands of a lane, nothing signed. All four are `queued`.
- * - `attempt`: bound to an account nonce of a lane. `parked`: its outcome cannot be told now, it is asked
- *   for again beside the lanes. Both are `broadcast`.
- * - `none`: there is no record.
+ * - `attempt`: bound to an account nonce of a lane. `parked`: its outcome cannot be read now; a background task asks
+ *   again. Both are `broadcast`.
+ * - `none`: no record exists.
  */
 export type Stage =
   | 'none'
@@ -57,7 +57,7 @@ export type SettlementEvent =
   | 'finalized_unpaid_requeue'
   /** Its attempt is dead, it is unused and ends. */
   | 'finalized_unpaid_reverted'
-  /** A final block shows it paid by a transaction not ours that copied one of ours. */
+  /** A final block shows it paid by a foreign transaction that copied a lane's one. */
   | 'used_by_other_paid'
   /** A final block shows it used without this payment. */
   | 'used_by_other_unpaid'
@@ -67,11 +67,11 @@ export type SettlementEvent =
   | 'refused'
   /** Nothing was ever signed for it, and its requesters left. */
   | 'withdrawn'
-  /** Its outcome cannot be told now. */
+  /** Its outcome cannot be read now. */
   | 'parked'
   /** It can be sent again. */
   | 'unparked'
-  /** Somebody was told success, and its attempt died unpaid: it is collected again. */
+  /** Success was acknowledged, and its attempt died unpaid: it is resubmitted. */
   | 'recollect'
   /** The ledger went back, and the lane still had its signed bytes. */
   | 'restored';

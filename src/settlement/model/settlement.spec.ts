@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { isFailure, isSoldToKey, isSuccessAt, type SettlementState } from './settlement.js';
 
-describe('what a settlement is told as', () => {
+describe('the answer for a state', () => {
   it.each<[SettlementState, boolean, { included: boolean; finalized: boolean; failure: boolean }]>([
     ['queued', false, { included: false, finalized: false, failure: false }],
     // It may land at any moment: neither one nor the other.

@@ -5,10 +5,10 @@ import type { Reason } from '../../protocol/reasons.js';
 /**
  * - `queued`: accepted, nothing signed that could still land.
  * - `broadcast`: a signed transaction carries it; it may land at any moment.
- * - `included`, `finalized`: a transaction of ours paid it, in a block that may or cannot be replaced.
- * - `reverted`: a transaction of ours was mined and did not pay it; the authorization is unused.
+ * - `included`, `finalized`: a lane's transaction paid it, in a block that may or cannot be replaced.
+ * - `reverted`: a lane's transaction was mined and did not pay it; the authorization is unused.
  * - `expired`: its deadline passed unused.
- * - `foreign`: the authorization was used by a transaction not ours.
+ * - `foreign`: the authorization was used by a foreign transaction.
  * - `withdrawn`: taken back before anything was signed. Nothing moved, nothing will.
  */
 export const SETTLEMENT_STATES = [
@@ -23,10 +23,10 @@ export const SETTLEMENT_STATES = [
 ] as const;
 export type SettlementState = (typeof SETTLEMENT_STATES)[number];
 
-/** At which certainty success is told. */
+/** The certainty at which success is answered. */
 export type Finality = 'included' | 'finalized';
 
-/** Whether a requester was told "success", or was handed a 202, for a settlement. */
+/** Whether a requester got success or a 202 for a settlement. */
 export type SaleState = 'open' | 'sold';
 
 export interface Sale {
@@ -35,11 +35,11 @@ export interface Sale {
   readonly requester: string | undefined;
   /** Tag of that requester's idempotency key. */
   readonly soldKeyTag: string | undefined;
-  /** Tag of the idempotency key that is bound to it: only who has it is told success. */
+  /** Tag of the idempotency key that is bound to it: only requests with that key get success. */
   readonly boundKeyTag: string | undefined;
 }
 
-/** What is known of one settlement, wherever in its life it is. */
+/** The public facts of one settlement, in any state. */
 export interface SettlementView {
   /** Names the claim: see `settlementIdOf`. */
   readonly id: string;
@@ -56,11 +56,11 @@ export interface SettlementView {
   readonly blockNumber: bigint | undefined;
   readonly logIndex: number | undefined;
   readonly batchSize: number | undefined;
-  /** Handed out by a 202 answer: nobody waits for it, so nobody's leaving withdraws it. */
+  /** Accepted by a 202: no requester waits for it, so none that leaves withdraws it. */
   readonly isAsync: boolean;
   /**
-   * What the first settle bound, atomic units, where its scheme may settle less than was signed: nobody is
-   * told of another amount.
+   * The amount that the first settle bound, atomic units, where its scheme may settle less than was signed: every
+   * later answer has the same one.
    */
   readonly settledAmount: bigint | undefined;
 }
@@ -110,7 +110,7 @@ export function isReopened({ state }: SettlementView): boolean {
   return state === 'withdrawn' || state === 'reverted';
 }
 
-/** Whether a requester with this key hears of what was sold: it was sold to that key. */
+/** Whether a requester with this key gets success of a sold settlement: it was sold to that key. */
 export function isSoldToKey({ sale }: SettlementView, keyTag: string): boolean {
   return sale.state === 'sold' && keyTag !== '' && sale.soldKeyTag === keyTag;
 }

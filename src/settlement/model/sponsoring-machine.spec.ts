@@ -88,14 +88,14 @@ describe('the table of approvals that the operator pays for', () => {
     }
   });
 
-  it('blames nobody for what the operator is short of', () => {
+  it('blames no payer for a shortage of the operator', () => {
     expect([isBlameless('no_gas'), isBlameless('budget_exhausted')]).toEqual([true, true]);
     expect(sponsoringEvent('refused', 'no_gas')).toBe('turned_away');
     expect(sponsoringEvent('refused', 'erc20_approval_broadcast_failed')).toBe('refused');
     expect(sponsoringEvent('expired', 'no_gas')).toBe('expired');
   });
 
-  it('is told to Lua as it is here', () => {
+  it('is the same for Lua', () => {
     const lua = sponsoringLua();
     expect(lua).toContain(';funded.withdrawn=wasted:+payer+time;');
     expect(lua).toContain(';none.claimed=asked:;');

@@ -37,8 +37,8 @@ interface SponsoringCell {
 }
 
 /**
- * How long a payment may have a place, and a payer in all where its places come to nothing. Who waits for longer has a
- * transaction that nobody mines.
+ * How long a payment may have a place, and a payer in all where its places come to nothing. After this time its
+ * transaction is one that no node mines.
  */
 export const PLACE_MS = 60_000;
 
@@ -118,7 +118,7 @@ const SPONSORING: Readonly<Record<SponsoringState, Row>> = {
 
 export const SPONSORING_STATES = Object.keys(SPONSORING) as readonly SponsoringState[];
 
-/** Every event that any state may hear. */
+/** Every event that some state handles. */
 export const SPONSORING_EVENTS: readonly SponsoringEvent[] = [
   ...new Set<SponsoringEvent>([
     ...STAGES.flatMap((stage) => Object.keys(TRANSITIONS[stage]) as SettlementEvent[]),
@@ -165,7 +165,7 @@ export function sponsoredMost(queueMax: number): number {
   return Math.ceil(queueMax / 4);
 }
 
-/** The table for Lua, as one text: `;state.event=next:marks;`, and the reasons that blame nobody. */
+/** The table for Lua, as one text: `;state.event=next:marks;`, and the reasons that blame no payer. */
 export function sponsoringLua(): string {
   const cells = SPONSORING_STATES.flatMap((state) =>
     SPONSORING_EVENTS.flatMap((event) => {

@@ -51,14 +51,14 @@ describe('what lies in a queue', () => {
     ['no settlement', { settlementIds: [] }],
     ['a text for a list', { settlementIds: id('a') }],
     ['a number', { settlementIds: [7] }],
-    ['a name that is none', { settlementIds: [id('a'), 'x402:{56}:epoch'] }],
+    ['a malformed id', { settlementIds: [id('a'), 'x402:{56}:epoch'] }],
     ['a name that is too long', { settlementIds: [id('a') + 'a'] }],
     ['more than a job may carry', { settlementIds: Array<string>(65).fill(id('a')) }],
   ])('is no job where it is %s', (_, data) => {
     expect(readJob(data)).toBeUndefined();
   });
 
-  it('belongs to no trace that is none', () => {
+  it('ignores a malformed trace', () => {
     const settlementIds = [id('a')];
     expect(readJob({ settlementIds, traceparent: { a: 1 } })).toEqual({ settlementIds });
     expect(readJob({ settlementIds, traceparent: '00-1-2-01' })).toEqual({ settlementIds });

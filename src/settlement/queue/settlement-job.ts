@@ -46,7 +46,7 @@ export function readJob(data: unknown): JobOrder | undefined {
 }
 
 /**
- * Jobs for settlements in the order they came. What is traced has a job of its own, for its spans are those of one
+ * Jobs for settlements in the order they came. A traced settlement has a job of its own, as its spans belong to one
  * request.
  */
 export function jobsFor(claimed: readonly LoneJob[]): readonly SettlementJob[] {

@@ -10,7 +10,7 @@ import { JobObserver } from './job-observer.js';
 import { queueNameOf } from './settlement.queue.js';
 import { OpenJobs, readJob, type SettlementJob } from './settlement-job.js';
 
-/** How often jobs ask the ledger whether their settlement is finished, if nobody told them. */
+/** How often jobs poll the ledger for the end of their settlement, without an event. */
 const LOOK_INTERVAL_MS = 1000;
 /** Readers of one queue in one process: one reader fetches jobs one after another. */
 const READERS = 4;

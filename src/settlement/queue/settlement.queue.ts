@@ -28,7 +28,7 @@ interface Claimed {
  * Brings claimed settlements to a process that holds a lane of their chain. Those of one turn of the event loop
  * travel in one job: what a job costs in Redis is paid once for all of them.
  *
- * Nobody waits for it. What has no job, as Redis was away or slow, is found by the sweep of the lanes.
+ * No caller waits for it. A settlement without a job, as Redis was away or slow, is found by the sweep of the lanes.
  */
 export class SettlementQueue {
   #waiting: Claimed[] = [];

@@ -8,8 +8,8 @@ import { laneAttemptsKey, laneRefillsKey } from '../keys.js';
 export type KnownRefills = ReadonlyMap<Address, ReadonlyMap<number, readonly Hex[]>>;
 
 /**
- * What treasuries have sent, final or on its way. No log names it, so that nobody could find it on the chain. It is
- * a hint: what a transaction did the chain says.
+ * Refills that treasuries have sent, final or on their way. A transfer of native coins has no log, so they cannot be
+ * found on the chain. The list is a hint: the chain decides what a transaction did.
  *
  * @throws RedisUnavailableError
  */

@@ -50,7 +50,7 @@ export interface LaneQueries {
   /** What operators have switched, by lane, `<chainId>:<signer>`. */
   switched(which: LaneSwitch): Promise<ReadonlyMap<string, SwitchedBy>>;
 
-  /** What waits on each of these chains, in their order. */
+  /** The queue of each of these chains, in their order. */
   queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]>;
 
   /**

@@ -8,7 +8,7 @@ import type { LaneSwitch, SwitchedBy } from './lane-queries.js';
 
 /**
  * Pauses and retires lanes for an operator. The scripts that take work and allocate nonces read the same
- * record, so that it holds from the moment it is written, whoever has the lane, and until it is taken back.
+ * record, so that it holds for any holder of the lane from the moment it is written until it is reset.
  *
  * @throws RedisUnavailableError from every method.
  */
@@ -19,7 +19,7 @@ export class LaneSwitches {
     private readonly audit: AuditTrail,
   ) {}
 
-  /** What is switched already stays as it is. */
+  /** A lane that is already switched keeps its time and its key. */
   async set(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
     const setting = this.ledger
       .of(chainId)

@@ -34,8 +34,8 @@ export interface ListQuery {
 /** Lists of settlements: what Redis has no index for, and the history has. */
 export interface SettlementListing {
   /**
-   * @param payees - whose settlements may be seen, and nobody else's.
-   * @throws CodedError where the query is none, or nothing can be listed here or now.
+   * @param payees - the only ones whose settlements may be seen.
+   * @throws CodedError where the query is malformed, or nothing can be listed here or now.
    */
   page(query: ListQuery, payees: ReadonlySet<Address>): Promise<SettlementPage>;
 }

@@ -68,6 +68,6 @@ export interface SettlementQueries {
   /** How much is unclaimed. */
   unclaimed(chainId: number): Promise<UnclaimedSettlements>;
 
-  /** What is unclaimed, newest first. */
+  /** Unclaimed settlements, newest first. */
   newestUnclaimed(chainId: number, most: number): Promise<readonly Settlement[]>;
 }

@@ -152,7 +152,7 @@ export class RedisLaneLeases implements LaneLeases {
   }
 }
 
-/** What is to be noted again of a funding that was sent. */
+/** The fields of a funding that was sent, to be stored again. */
 function restoredFunding(attempt: Attempt): object | undefined {
   const { funding, transactions } = attempt;
   if (funding === undefined) return undefined;

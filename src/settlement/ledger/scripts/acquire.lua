@@ -3,8 +3,8 @@
 -- Takes a free lane, or one that the same process holds already.
 -- KEYS[1] epoch, KEYS[2] lease of the lane
 -- ARGV[1] epoch, ARGV[2] process, ARGV[3] lease, ms
--- Returns {the lease, process that had the lane and did not give it up, ms since its last renewal}, without the latter two
--- where there is none; or {} while another process holds it.
+-- Returns {the lease, process that had the lane and did not release it, ms since its last renewal}, without the latter
+-- two for a lane that was released; or {} while another process holds it.
 local found = redis.call('GET', KEYS[2])
 if found and string.match(found, '^[^:]*') ~= ARGV[2] then return {} end
 local t = redis.call('TIME')

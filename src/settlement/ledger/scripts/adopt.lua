@@ -6,7 +6,7 @@
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] seconds it is kept,
 -- ARGV[5] ms after a ledger went back in which nothing is adopted in any case, ARGV[6..] fields: name, value, ...
 -- Returns {'sold', view}, to other requesters of its key too | {'known'} where the ledger has a claim of this
--- authorization, or another was told of success | {'not_yet'} while processes may still have to say what they told.
+-- authorization, or another requester got success | {'not_yet'} while processes may still have to replay their answers.
 local index = redis.call('HMGET', KEYS[3], 'live', 'sold', 'last')
 for i = 1, 3 do
   if index[i] and 'x' .. index[i] ~= 'x' .. string.sub(KEYS[2], #prefix + 3)

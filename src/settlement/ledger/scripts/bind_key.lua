@@ -1,7 +1,7 @@
--- Binds an idempotency key to a payment, or shows what it is bound to.
+-- Binds an idempotency key to a payment, or shows its present binding.
 -- KEYS[1] idempotency key
 -- ARGV[1] binding: `<payment>|<requester>`, ARGV[2] seconds it is kept,
--- ARGV[3] ms after which a binding of the same payment is made anew
+-- ARGV[3] ms after which a binding of the same payment is renewed
 -- Returns {'bound', when (ms)} | {'other', value}.
 local t = redis.call('TIME')
 local at = t[1] * 1000 + math.floor(t[2] / 1000)

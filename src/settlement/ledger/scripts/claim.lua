@@ -54,7 +54,7 @@ if not needs_nothing then
   local most, line, share = tonumber(ARGV[7]), queued, record.pay_to
   if record.kind == 'a' then
     if had_its_place(authorization) or had_its_place(record.payer) then return { 'had_its_place' } end
-    -- What waits for a place is a line of its own, which its assets share.
+    -- Settlements that need preparation queue by themselves, with a share for each asset.
     most, line, share = math.ceil(most / 4), redis.call('ZCARD', prefix .. 'sponsored'), OWN .. record.asset
   end
   if line >= most then return { 'queue_full', line } end
@@ -76,7 +76,7 @@ if is_handed_out then redis.call('HSET', KEYS[3], 'sold', r.id) end
 redis.call('ZADD', waiters_key(r.id), at, requester)
 redis.call('EXPIRE', waiters_key(r.id), 300)
 if needs_nothing then
-  -- It cost nobody anything, and whoever has a key can sign any number of them: kept while it could be settled for
+  -- It cost nothing, and the holder of a key can sign any number of them: kept while it could be settled for
   -- more, and for an hour at most.
   local left = math.floor(tonumber(record.deadline) - at / 1000) + MINUTE
   local seconds = math.max(MINUTE, math.min(left, HOUR))

@@ -6,7 +6,7 @@
 -- KEYS[1] epoch, KEYS[2] lane, KEYS[3..] records
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] account nonce of the attempt; empty for settlements in the lane's hands,
 -- ARGV[4] seconds a finished record is kept, ARGV[5] seconds details are kept, ARGV[6..] an ending for each record
--- Returns ids that are collected again.
+-- Returns ids that are resubmitted.
 local nonce, life, again = ARGV[3], { tombstone = ARGV[4], retention = ARGV[5] }, {}
 for i = 3, #KEYS do
   local r = read(KEYS[i])

@@ -18,7 +18,7 @@ if not r or not is_in_work(r) then return { 'gone', string.sub(KEYS[3], #prefix 
 if is_funded(ARGV[5], ARGV[6]) then return { 'funded' } end
 -- Nothing is forgotten for room: who was funded could be funded again.
 if redis.call('HLEN', funded_key) >= FUNDED_MOST then return { 'budget', 'fundings' } end
--- A payee is charged when it is paid. Of one whose budget would not reach, nobody is funded.
+-- A payee is charged when it is paid. A payer is not funded where the payee's budget would not reach.
 local has_limit = ARGV[9] ~= ''
 local spent = has_limit and tonumber(redis.call('GET', spent_key(r.pay_to, ARGV[10])) or '0') or 0
 if has_limit and spent + tonumber(ARGV[7]) > tonumber(ARGV[9]) then return { 'budget', r.pay_to } end

@@ -4,7 +4,8 @@
 -- KEYS[1] epoch, KEYS[2] record
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] grace of the sale, ms,
 -- ARGV[5] most requesters that wait, ARGV[6..] its credentials
--- Returns {'waiting' | 'owner' (sold to it or its key) | 'outsider' (sold to another) | 'too_many' | 'done', view} | {'gone'}.
+-- Returns {'waiting' | 'owner' (sold to it or its key) | 'non_owner' (sold to another) | 'too_many' | 'done', view} |
+-- {'gone'}.
 local requester, key = ARGV[2], ARGV[3]
 local r = read_sale(KEYS[2])
 if not r then return { 'gone' } end
@@ -16,7 +17,7 @@ if r.sale == 'sold' then
     return { 'owner', view(KEYS[2]) }
   end
   redis.call('ZREM', waiters, requester)
-  return { 'outsider', view(KEYS[2]) }
+  return { 'non_owner', view(KEYS[2]) }
 end
 local is_new = not redis.call('ZSCORE', waiters, requester)
 if is_new and redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then

@@ -1,10 +1,10 @@
 --- @include "ledger"
 
--- A requester's time is up, or its client hung up. Where nothing was ever signed and nobody has a 202, its
--- time being up ends the claim for all; so does the leaving of the last.
+-- A requester's time is up, or its client closed the connection. Where nothing was ever signed and no 202 was answered,
+-- the end of its time ends the claim for all; so does the leaving of the last.
 -- KEYS[1] epoch, KEYS[2] record
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] `timeout` or `closed`, ARGV[4] a hash the requester knows, or empty,
--- ARGV[5] ms after a ledger went back within which what is claimed may have been signed for before,
+-- ARGV[5] ms after a ledger went back within which a claim may have been signed for before,
 -- ARGV[6] seconds a finished record is kept, ARGV[7] seconds details are kept
 -- Returns {'withdrawn' | 'left' | 'unsure', view} | {'gone'}.
 local r = read_sale(KEYS[2])

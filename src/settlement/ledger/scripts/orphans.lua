@@ -1,6 +1,6 @@
 --- @include "ledger"
 
--- Lanes with stored attempts that nobody holds.
+-- Lanes with stored attempts and no holder.
 -- KEYS[1] epoch, KEYS[2] signers that ever had an attempt
 -- ARGV[1] epoch, ARGV[2..] signers that are not asked for
 -- Returns signers.

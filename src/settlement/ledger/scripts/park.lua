@@ -1,6 +1,6 @@
 --- @include "lane"
 
--- Settlements whose outcome cannot be told now leave the lane; they are asked for again beside it.
+-- Settlements whose outcome cannot be read now leave the lane; a background task asks for it again.
 -- KEYS[1] epoch, KEYS[2] lane, KEYS[3..] records
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] account nonce of their attempt, which is final; empty for settlements in
 -- the lane's hands, ARGV[4] a block before they were first broadcast, ARGV[5..] why and when (ms), two a record

@@ -47,7 +47,7 @@ for i = 2, #KEYS do
   local id = string.sub(key, #prefix + 3)
   local flat = redis.call('HGETALL', key)
   local details = redis.call('GET', prefix .. 'd:' .. id) or ''
-  -- What has changed since is looked at again when its time comes.
+  -- A record that has changed since is looked at again when its time comes.
   if #flat > 0 and redis.sha1hex(cjson.encode(flat) .. details) == digest then
     local fields = {}
     for at = 1, #flat, 2 do fields[flat[at]] = flat[at + 1] end

@@ -1,7 +1,7 @@
 --- @include "ledger"
 
--- Finished settlements that nothing has changed for a while, as they are now. What is noted in the outbox and not
--- archived yet is left out.
+-- Finished settlements without a change for a while, as they are now. Changes in the outbox that are not archived yet
+-- are left out.
 -- KEYS[1] epoch
 -- ARGV[1] epoch, ARGV[2] ms since their last change, ARGV[3] most of them
 -- Returns {'behind'} where too much waits to be archived | {'read', settlements}, a settlement {id, fields of the

@@ -1,6 +1,6 @@
 --- @include "ledger"
 
--- What has changed and is not archived, oldest first, for the one process that archives this chain.
+-- Changes that are not archived, oldest first, for the one process that archives this chain.
 -- KEYS[1] epoch, KEYS[2] lease of the archiver
 -- ARGV[1] epoch, ARGV[2] process, ARGV[3] lease, ms, ARGV[4] most entries
 -- Returns {'held'} while another process archives | {'read', id of the last entry read or empty, changes}, a change
@@ -11,7 +11,7 @@ if holder and holder ~= ARGV[2] then return { 'held' } end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 local entries = redis.call('XRANGE', outbox, '-', '+', 'COUNT', ARGV[4])
 if #entries == 0 then return { 'read', '', {} } end
--- A record is read as it is now: what it was told by every entry so far is in it.
+-- A record is read as it is now, so it includes the changes of all entries so far.
 local newest = redis.call('XREVRANGE', outbox, '+', '-', 'COUNT', 1)[1][1]
 local changes, seen = {}, {}
 for _, entry in ipairs(entries) do

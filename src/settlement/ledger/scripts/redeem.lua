@@ -20,7 +20,7 @@ if is_async and is_over_unpaid(r) then return answer('over') end
 if r.sale == 'sold' then
   if not is_sold_to(r, requester, key) then return answer('lost') end
   if not is_paid and not is_async then return answer('unpaid') end
-  -- A second requester of one key: what two were told cannot be taken back by one of them.
+  -- A second requester of one key: a sale that two got cannot be rolled back by one of them.
   if r.sold_to ~= requester then put(r, 'kept', '1') end
   if is_paid and not r.told then put(r, 'told', '1') end
   redis.call('ZREM', waiters_key(r.id), requester)
@@ -34,7 +34,7 @@ if r.key ~= '' and r.key ~= key then
 end
 if not is_eligible(r, grace_ms, 7) then return answer('not_eligible') end
 if is_before_epoch(r.claimed_at) and is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
--- It was claimed again before it was said that another had been told of a claim that the ledger lost.
+-- The ledger lost a claim, and this one was made before the sale of the lost one was replayed.
 if told_to_another(r.auth, requester, key) or is_sold_by_another_claim(r, requester, key) then return answer('lost') end
 if r.paid then leave_unsold(r) end
 r.handed_out = r.handed_out or is_async

@@ -1,7 +1,7 @@
 --- @include "lane"
 
 -- Refuses settlements a lane has taken, before anything is signed. One that was never sent leaves the answer for a
--- moment and nothing else; one that was sent before ends as reverted; one that is collected again is put off, and
+-- moment and nothing else; one that was sent before ends as reverted; one that is being resubmitted is put off, and
 -- ends at its deadline.
 -- KEYS[1] epoch, KEYS[2] lane, KEYS[3..] records
 -- ARGV[1] epoch, ARGV[2] lease, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept,

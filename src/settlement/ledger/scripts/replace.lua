@@ -22,7 +22,7 @@ end
 local full = charge(nonce, tonumber(ARGV[7]), shares_of(records), ARGV[8], ARGV[9], ARGV[10], ARGV[11])
 if full then return { 'budget', full } end
 redis.call('HSET', attempts, nonce, ARGV[4])
--- A no-op pays nobody: its hash is not the hash of any settlement.
+-- A no-op carries no payment: its hash is not the hash of any settlement.
 if hash == '' then return { 'ok' } end
 for _, r in ipairs(records) do advance(r, 'replaced', 'hashes', note_hash(r, hash), 'tx', hash) end
 publish_all(ids, 'sent', hash)

@@ -1,10 +1,10 @@
 --- @include "ledger"
 
--- After a ledger went back: says again what was sold, where it does not say so itself. Of a claim that it does not have
--- it keeps who was told, so that nobody else adopts, claims or buys it.
+-- After a ledger went back: replays a sale where the ledger has lost it. Where the claim is lost, too, the ledger
+-- stores the requester with the sale, so that no other one adopts, claims or buys it.
 -- KEYS[1] epoch, KEYS[2] record, KEYS[3] lost sale of the authorization
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] `1` for a 202, ARGV[5] seconds a lost sale is kept
--- Returns 1 where it is sold to that requester now, or ended unpaid with nobody told of success; else 0.
+-- Returns 1 where it is sold to that requester now, or ended unpaid without acknowledged success; else 0.
 local requester, key = ARGV[2], ARGV[3]
 local r, lost = read_sale(KEYS[2]), lost_sale(string.match(KEYS[3], '[^:]*$'))
 local is_own = lost and is_sold_to(lost, requester, key)
@@ -19,9 +19,9 @@ if not r then
   return 0
 end
 if r.sale == 'sold' and not is_sold_to(r, requester, key) then return 0 end
--- The record itself says from here on who was told.
+-- The record itself holds the requester from here on.
 if is_own then redis.call('DEL', KEYS[3]) end
--- What was handed out has come to nothing: another claim of the authorization may be the one that counts.
+-- The accepted claim ended unpaid: another claim of the authorization may be the one that counts.
 if ARGV[4] == '1' and is_over_unpaid(r) then return 1 end
 if r.sale == 'sold' then
   if (is_kept or r.sold_to ~= requester) and not r.kept then put(r, 'kept', '1') end

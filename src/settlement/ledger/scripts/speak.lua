@@ -1,10 +1,10 @@
 --- @include "ledger"
 
--- A process that tells requesters what became of their payments shows that it lives, and whether it has said again
--- what it told before the ledger went back.
+-- A process that answers requesters shows that it lives, and whether it has replayed the answers it gave before the
+-- ledger went back.
 -- KEYS[1] epoch, KEYS[2] speakers, KEYS[3] awaited
--- ARGV[1] epoch, ARGV[2] process, ARGV[3] `1` where it has said everything, ARGV[4] ms of silence after which a process
--- is forgotten
+-- ARGV[1] epoch, ARGV[2] process, ARGV[3] `1` where it has replayed everything, ARGV[4] ms of silence after which a
+-- process is forgotten
 -- Returns how many are awaited.
 local silent_since = now() - tonumber(ARGV[4])
 local flat = redis.call('HGETALL', KEYS[2])

@@ -21,7 +21,7 @@ local before = math.floor((at - tonumber(ARGV[4])) / 1000)
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], 0, before, 'LIMIT', 0, ARGV[2])) do
   local r = read(record_key(id))
   if not r or not is_early(r) then
-    -- What was sent before is judged by a lane: somebody may have copied it.
+    -- A settlement that was sent before is left to a lane: a copier may have paid it.
     redis.call('ZREM', KEYS[3], id)
   elseif r.stage ~= 'work' then
     local named = redis.call('HMGET', r.redis_key, 'scheme', 'method')
@@ -33,7 +33,7 @@ out[1] = count
 
 local unsold, unclaimed = prefix .. 'unsold', prefix .. 'unclaimed'
 local until_ms = string.format('%.0f', at - tonumber(ARGV[7]))
--- A sale whose writes were lost is told again by the process that made it.
+-- A sale whose writes were lost is replayed by the process that made it.
 local most = is_awaiting(tonumber(ARGV[8])) and 0 or tonumber(ARGV[2])
 local late = redis.call('ZRANGEBYSCORE', unsold, '-inf', until_ms, 'WITHSCORES', 'LIMIT', 0, most)
 for i = 1, #late, 2 do

@@ -1,15 +1,15 @@
 --- @include "lane"
 
--- Takes ready settlements for a lane: payees in turn, of each the one with the earliest deadline. What only this
--- lane may send and what any lane may are one round. What waits for a place is of one round with them: assets in turn,
--- of each the one that came first.
+-- Takes ready settlements for a lane: payees in turn, of each the one with the earliest deadline. Settlements for this
+-- lane alone and for any lane are one round. Those that need preparation share it: assets in turn, of each the one that
+-- came first.
 -- KEYS[1] epoch, KEYS[2] lane
--- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only what names it,
--- ARGV[5] ms after a ledger went back in which nothing older is taken in any case: what was told withdrawn is
--- said again meanwhile,
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] most, ARGV[4] `1` for a lane that takes only settlements that name it,
+-- ARGV[5] ms after a ledger went back in which nothing older is taken in any case: acknowledged withdrawals are
+-- replayed meanwhile,
 -- ARGV[6] places that are free, ARGV[7..] of the others: asset, how many it has, ...
--- Returns a flat list of id, payment, block before its first broadcast (empty when there was none), its transactions,
--- tries, how often it was collected again.
+-- Returns a flat list of id, payment, block before its first broadcast (empty before it), its transactions, tries, how
+-- often it was resubmitted.
 if is_paused() then return {} end
 -- What is older waits, and what is newer goes past it: so many at most are looked at for that.
 local PASSED_MOST = 256

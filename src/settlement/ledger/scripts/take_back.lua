@@ -1,10 +1,10 @@
 --- @include "ledger"
 
--- A response that sold did not finish: the sale is open again, unless another was told by the same key.
+-- A response that sold did not finish: the sale is open again, unless another requester of the same key got it.
 -- KEYS[1] epoch, KEYS[2] record, KEYS[3] lost sale of the authorization
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] seconds a finished record is kept, ARGV[4] seconds details are kept,
--- ARGV[5] ms after a ledger went back within which what is claimed may have been signed for before
--- Returns 1 where it was taken back, else 0.
+-- ARGV[5] ms after a ledger went back within which a claim may have been signed for before
+-- Returns 1 where it was rolled back, else 0.
 local lost = lost_sale(string.match(KEYS[3], '[^:]*$'))
 if lost and lost.sold_to == ARGV[2] and not lost.kept then redis.call('DEL', KEYS[3]) end
 local r = read_sale(KEYS[2])
@@ -14,7 +14,7 @@ if not r then
   r = sold and read_sale(record_key(sold))
 end
 if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
--- That it was handed out once stays known to the history.
+-- The history keeps that it was once accepted by a 202.
 put(r, 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', r.handed_out and '0' or '')
 local index = redis.call('HMGET', index_key(r.auth), 'sold', 'live')
 if index[1] == r.id then

@@ -1,11 +1,11 @@
 --- @include "ledger"
 --- @include "endings"
 
--- What was found out about parked settlements.
+-- Applies the findings about parked settlements.
 -- KEYS[1] epoch, KEYS[2..] records
 -- ARGV[1] epoch, ARGV[2] seconds a finished record is kept, ARGV[3] seconds details are kept, then nine a record:
 -- `ended`, `requeue` or `again`; for `ended` an ending; for `again` why and when (ms), the rest empty
--- Returns ids that are collected again.
+-- Returns ids that are resubmitted.
 local life, again = { tombstone = ARGV[2], retention = ARGV[3] }, {}
 for i = 2, #KEYS do
   local r = read(KEYS[i])

@@ -211,7 +211,7 @@ export class MemorySettlementStore implements SettlementStore {
       const record = this.#settlements.record(id);
       if (record === undefined) return { kind: 'gone' };
       if (isSold(record)) {
-        const kind = isSoldTo(record, requester) ? 'owner' : 'outsider';
+        const kind = isSoldTo(record, requester) ? 'owner' : 'non_owner';
         if (kind === 'owner') record.waiters.set(requester.id, this.now());
         else record.waiters.delete(requester.id);
         return { kind, view: viewOf(record) };

@@ -274,7 +274,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(sold).toMatchObject({ kind: 'sold', view: { transaction: TX, isPaid: true } });
       expect((await store.redeem(ref, first, 'included')).kind).toBe('lost');
       expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
-      expect((await store.join(ref, first)).kind).toBe('outsider');
+      expect((await store.join(ref, first)).kind).toBe('non_owner');
     });
 
     it('takes a sale back from its own requester alone', async () => {
@@ -397,7 +397,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         known: { id: ref.id, state: 'queued', sale: { state: 'sold' } },
       });
       expect((await claim(second, made)).kind).toBe('known');
-      expect((await store.join(ref, second)).kind).toBe('outsider');
+      expect((await store.join(ref, second)).kind).toBe('non_owner');
       expect((await store.leave(ref, second, 'timeout', undefined)).kind).toBe('left');
     });
 

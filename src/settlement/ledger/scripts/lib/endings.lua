@@ -4,7 +4,7 @@ local ENDING = 8
 
 local EVENT_OF = { finalized = 'finalized_paid', reverted = 'finalized_unpaid_reverted', expired = 'expired' }
 
--- Ends a record, or collects it again where somebody was told success and it is unused.
+-- Ends a record, or resubmits it where success was acknowledged and the authorization is unused.
 -- Returns 'ended', 'again', or nil where the machine allows neither.
 local function end_record(r, from, life)
   local function given(offset)

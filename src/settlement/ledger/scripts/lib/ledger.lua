@@ -70,7 +70,7 @@ local function index_key(authorization)
   return prefix .. 'a:' .. authorization
 end
 
--- What most transitions need of a record, or nil where there is none.
+-- The fields that most transitions need of a record, or nil where no record exists.
 local function read(key)
   local f = redis.call('HMGET', key, 'stage', 'auth', 'asset', 'payer', 'pay_to', 'deadline', 'lane', 'lane_nonce',
     'hashes', 'sale', 'told', 'async', 't_included', 'again', 'sender', 'kind', 'approval')
@@ -385,7 +385,7 @@ local function note_change(r)
   end
 end
 
--- Writes fields of a record that others are told of: name, value, ...
+-- Writes fields of a record whose change has listeners: name, value, ...
 local function put(r, ...)
   redis.call('HSET', r.redis_key, ...)
   note_change(r)
@@ -447,7 +447,7 @@ local function conclude(r, event, found, life)
   if tx == '' and hashes ~= '' then tx = string.match(hashes, '[^,]+$') end
   local sale = all.sale
   local told = all.told == '1' or (found.paid and sale == 'sold')
-  -- What failed and was never told as paid is nobody's.
+  -- A failed settlement that was never acknowledged as paid belongs to no requester.
   if not found.paid and not told then sale = 'open' end
   redis.call('DEL', r.redis_key)
   local fields = { 'stage', r.stage, 'auth', r.auth, 'terms', all.terms, 'signed', all.signed, 'sale', sale,
@@ -462,10 +462,10 @@ local function conclude(r, event, found, life)
   if found.paid then
     keep('paid', '1')
     keep('t_included', all.t_included or tostring(at))
-    -- What is paid and open is still to be sold to who is eligible.
+    -- A paid settlement with an open sale may still be sold to an eligible requester.
     if sale == 'open' then
       keep('early', all.early)
-      -- Where nothing was due nobody has lost anything.
+      -- Where nothing was due no payer has lost anything.
       if tx ~= '' then enter_unsold(r.id) end
     end
   end
@@ -504,18 +504,18 @@ local function conclude(r, event, found, life)
   if was_sent and not (is_sold_by_it and told) then redis.call('HSET', index, 'last', r.id) end
   if claims[1] == r.id then redis.call('HDEL', index, 'live') end
   redis.call('EXPIRE', index, life.tombstone)
-  -- What was sent has its hashes among its details now.
+  -- A settlement that was sent has its hashes among its details now.
   r.tx, r.paid, r.handed_out = tx, found.paid, (all.async or '') ~= ''
   note_change(r)
   publish(r.id, found.paid and 'finalized' or 'failed', tx, found.reason)
   return true
 end
 
--- ---------------------------------------------------------------- collected again
+-- ---------------------------------------------------------------- resubmitting
 
 local AGAIN_AFTER_MS = { 0, 5000, 15000, 60000 }
 
--- Somebody was told success and the attempt died unpaid: it goes back to the queue by itself, at first at
+-- Success was acknowledged and the attempt died unpaid: the settlement goes back to the queue by itself, first at
 -- once, then with growing pauses. Further fields: name, value, ...
 local function collect_again(r, ...)
   r.again = r.again + 1
@@ -532,7 +532,7 @@ end
 
 -- ---------------------------------------------------------------- requesters
 
--- What the steps of requesters need of a record, or nil where there is none.
+-- The fields that the steps of requesters need of a record, or nil where no record exists.
 local function read_sale(key)
   local f = redis.call('HMGET', key, 'stage', 'auth', 'sale', 'sold_to', 'sold_key', 'kept', 'told', 'key', 'async', 'hashes',
     'tx', 't_claimed', 't_included', 'paid', 'early')
@@ -611,12 +611,12 @@ local function is_sold_by_another_claim(r, requester, key)
   return other and other.sale == 'sold' and not is_sold_to(other, requester, key)
 end
 
--- Whether it has ended, unpaid, and nobody was told of success.
+-- Whether it has ended unpaid, and success was never acknowledged.
 local function is_over_unpaid(r)
   return not r.paid and not r.told and redis.call('HEXISTS', r.redis_key, 't_finished') == 1
 end
 
--- Takes a settlement back of which nothing was ever signed and that nobody waits for.
+-- Withdraws a settlement for which nothing was ever signed and no requester waits.
 local function withdraw(r, life)
   return conclude(r, 'withdrawn', { reason = 'settlement_not_sent' }, life)
 end
