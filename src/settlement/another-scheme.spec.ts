@@ -171,7 +171,7 @@ describe('a settlement of another scheme', () => {
       transaction: () => Promise.resolve({ from: PAYEE }),
       call: () => Promise.resolve({ status: 'returned', data: `0x${uintWord(isUsed)}` }),
     };
-    // Before the broadcast, and with no transfer: of exact that would be somebody else's use.
+    // Used before the broadcast, and without a transfer: for `exact` that would be a foreign use.
     const use = {
       transaction: hash32(5),
       blockNumber: 3n,

@@ -24,7 +24,7 @@ export interface CarriedExtension {
   responseTo(outcome: ExtendedOutcome): string;
 }
 
-/** Whoever sees to what requests carry beside the payment. It changes no answer but for a header. */
+/** Handles the extensions that requests carry beside the payment. Of an answer it changes only a header. */
 export interface SettleExtension {
   /** `undefined` where a request carries nothing of the kind. Never throws. */
   carriedBy(request: ExtendedRequest): CarriedExtension | undefined;

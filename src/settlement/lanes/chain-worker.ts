@@ -24,10 +24,10 @@ interface ChainWorkerOptions {
 /** A settlement whose job has not brought it here by then is brought by the sweep. */
 const OVERDUE_MS = 1000;
 const SWEPT_AT_ONCE = 500;
-/** Rounds of one sweep: whatever comes to jobs that nobody reads is brought by it alone. */
+/** Rounds of one sweep. The sweep alone picks up settlements whose job is never read. */
 const ROUNDS_OF_A_SWEEP = 20;
 
-/** What a process does for one chain: its own lanes, those that nobody has the key of, and what is parked. */
+/** The work of a process on one chain: its own lanes, orphan lanes, and parked settlements. */
 export class ChainWorker {
   readonly #own: readonly LaneSlot[];
   readonly #orphans = new Map<string, LaneSlot>();

@@ -121,7 +121,7 @@ class Mortal {
         const value: unknown = Reflect.get(port, name, port);
         if (typeof value !== 'function') return value;
         const method = value.bind(port) as (...args: unknown[]) => unknown;
-        // Whoever listens is told; it is no step.
+        // A listener is called; it is no step.
         return name === 'onEpochChange'
           ? method
           : (...args: unknown[]) => this.#take(String(name), () => method(...args));
@@ -234,7 +234,7 @@ describe('a process that dies', () => {
       await heir.live('p2', () => undefined);
       expect(IDS.map((id) => village.store.claims.stateOf(id))).toEqual(['finalized', 'finalized']);
       expect([...village.paid].sort()).toEqual([...IDS]);
-      // What is paid, or may still be, gets no second transaction.
+      // A settlement that is paid, or may still be, gets no second transaction.
       const times = 1 + village.reverts;
       const carried = IDS.map((id) => village.carried.filter((one) => one === id).length);
       expect(carried).toEqual([times, times]);

@@ -3,7 +3,7 @@ import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/err
 /** The ledger and this process may disagree about the lane: it has to be opened again. */
 export class ReopenLane extends Error {}
 
-/** What passes by itself: the lane is opened again, and nobody has to look. */
+/** Errors that pass by themselves: the lane is reopened without an alert. */
 export function isPassing(error: unknown): boolean {
   return (
     error instanceof ReopenLane ||

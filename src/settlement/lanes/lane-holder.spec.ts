@@ -15,7 +15,7 @@ import type { LaneRunner } from './lane-runner.js';
 
 const LEASE_MS = 3000;
 
-/** A runner that works until it is told to stop, or is made to fail. */
+/** A runner that works until it is stopped, or is made to fail. */
 class TestRunner {
   runs: HeldLane[] = [];
   end: (error?: unknown) => void = () => undefined;
@@ -109,7 +109,7 @@ describe('LaneHolder', () => {
     expect(consuming).toEqual(['start']);
   });
 
-  it('is told to stop while it asks for a lane: what it gets is free for others at once', async () => {
+  it('is stopped while it acquires a lane: the lane is free for others at once', async () => {
     const leases = aProcess('p1');
     const { acquire } = store.leases;
     store.leases.acquire = async (...args) => {
@@ -169,7 +169,7 @@ describe('LaneHolder', () => {
     expect(leases.heldLanes).toEqual([]);
   });
 
-  it('goes on with a lane that it took anew when a renewal of its former lease is refused late', async () => {
+  it('goes on with a lane that it acquired again when a renewal of its former lease is refused late', async () => {
     const leases = aProcess('p1');
     await leases.acquireFree();
     const { renew } = store.leases;
@@ -246,7 +246,7 @@ describe('LaneHolder', () => {
     expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
   });
 
-  it('says once that a lane has been resyncing for long, and again when it happens anew', async () => {
+  it('says once that a lane has been resyncing for long, and again when it happens once more', async () => {
     const leases = aProcess('p1');
     await leases.acquireFree();
     for (const ms of [30_000, 30_001, 31_000, 0, 40_000]) {
@@ -257,7 +257,7 @@ describe('LaneHolder', () => {
     expect(leases.heldLanes).toEqual([LANE]);
   });
 
-  it('takes its lane anew when the ledger went back', async () => {
+  it('acquires its lane again when the ledger went back', async () => {
     const leases = aProcess('p1');
     const goBack = store.snapshot();
     await leases.acquireFree();

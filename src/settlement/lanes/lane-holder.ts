@@ -115,7 +115,7 @@ export class LaneHolder {
     }
   }
 
-  /** Lanes with transactions on their way whose key was taken out are followed by whoever works here. */
+  /** Orphan lanes: any worker follows the transactions of lanes whose key was taken out. */
   async adoptOrphans(): Promise<void> {
     if (this.#isAdopting || this.#stopping !== undefined) return;
     this.#isAdopting = true;
@@ -187,7 +187,7 @@ export class LaneHolder {
     const held = await leases.acquire(lane, worker.chainId, processId, leaseMs);
     if (held === undefined) return;
     if (held.from !== undefined) this.options.observer.takenOver(lane, held.from);
-    // It was told to stop while it asked: what it got goes to another process at once.
+    // It was stopped while it acquired: the lane goes to another process at once.
     if (this.#stopping !== undefined) await this.#release(held);
     else this.#begin(worker, slot, held);
   }
@@ -242,7 +242,7 @@ export class LaneHolder {
     } catch (error) {
       // A lease that could not be renewed in time is lost when a script says so.
       if (error instanceof LeaseLostError) {
-        // It may have been acquired anew since: that lease is another one.
+        // It may have been acquired again since: that lease is another one.
         if (slot.held !== held) return;
         slot.held = undefined;
         this.options.observer.lost(runner.lane, error);
@@ -254,8 +254,8 @@ export class LaneHolder {
   }
 
   /**
-   * Another process may get on with a lane whose work does not come round here; so may this one, from anew. What hangs
-   * writes with the lease that is given up, and so writes nothing more.
+   * Another process may take over a lane whose work hangs here; so may this one, with a new lease. The hanging work
+   * writes with the lease that is given up, so its writes are refused.
    */
   async #giveUpHanging(slot: LaneSlot, held: HeldLane, hangingIn: string): Promise<void> {
     const { lane } = slot.runner;
@@ -282,7 +282,7 @@ export class LaneHolder {
     slot.isResyncTold = isLong;
   }
 
-  /** Redis may be away for a moment; everything else somebody has to look at. */
+  /** Redis may be away for a moment; every other error needs an operator. */
   #report(subject: string, what: string, error: unknown): void {
     if (error instanceof RedisUnavailableError || error instanceof LeaseLostError) return;
     this.options.observer.failed(subject, what, error);

@@ -3,7 +3,7 @@ import { FacilitatorError } from '../../protocol/errors.js';
 import { newestTransactionOf, valueSentBy } from '../model/attempt.js';
 import type { LaneObserver } from './lane-observer.js';
 
-/** Lanes in the log: one line for each step of a settlement, alerts where somebody has to look. */
+/** Lanes in the log: one line for each step of a settlement, alerts where an operator has to look. */
 export function laneLog(logger: PinoLogger): LaneObserver {
   return {
     opened: (lane, facts) => {
@@ -84,7 +84,7 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     collectedAgain: (lane, settlementIds) => {
       logger.error(
         { lane, settlementIds },
-        'a success that was reported is no longer on the chain; the payment is being collected again',
+        'a reorganisation dropped a payment whose success was acknowledged; the payment is being resubmitted',
       );
     },
     parked: (lane, settlementId, why) => {

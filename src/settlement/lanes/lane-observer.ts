@@ -15,13 +15,13 @@ export interface LaneObserver {
   bumped(lane: string, attempt: Attempt): void;
   rebroadcast(lane: string, attempt: Attempt): void;
   included(lane: string, attempt: Attempt, inclusion: Inclusion, latencyMs: number): void;
-  /** A block that had included an attempt was replaced. Its settlements may have been told success. */
+  /** A block that had included an attempt was replaced. Success of its settlements may have been acknowledged. */
   reorged(lane: string, attempt: Attempt): void;
   /** @param attempt - `undefined` for settlements whose attempts were dead before. */
   ended(lane: string, attempt: Attempt | undefined, endings: readonly Ending[]): void;
-  /** Somebody was told success for these, and the chain took it back: they are collected again. */
+  /** Success of these was acknowledged, and the chain dropped their payment: they are resubmitted. */
   collectedAgain(lane: string, settlementIds: readonly string[]): void;
-  /** The outcome of a settlement cannot be told now. It is asked for again beside the lanes. */
+  /** The outcome of a settlement cannot be read now. A background task asks for it again. */
   parked(lane: string, settlementId: string, why: ParkReason): void;
   /** How many are parked on a chain. */
   parkedNow(chainId: number, count: number): void;

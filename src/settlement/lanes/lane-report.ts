@@ -52,7 +52,7 @@ export function laneReport(parts: LaneReportParts): LaneStatus {
     inclusionMs: parts.rate.inclusionMs,
     gasPriceWei: parts.readiness.gasPriceWei.toString(),
     suspendedAssets: parts.assetSuspensions.suspended,
-    // Processes of an older version know no treasury, and offer nobody what retires.
+    // Processes of an older version know no treasury, and never offer a retiring lane.
     ...(isRetiring && { isRetiring: true }),
     ...(state.isShort && { isShort: true }),
     ...(refills !== undefined && { treasury: refills.status }),

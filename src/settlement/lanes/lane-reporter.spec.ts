@@ -136,7 +136,7 @@ describe('LaneReporter', () => {
     expect([[...published].sort(), told, sweeps]).toEqual([expected, [], 1]);
   });
 
-  it('has somebody look at what does not pass by itself', async () => {
+  it('logs an error that does not pass by itself', async () => {
     sweep = () => Promise.reject(new TypeError('a fault'));
     await reporter.report();
     expect([published, told]).toEqual([['a', 'b'], ['failed']]);

@@ -18,7 +18,7 @@ interface LaneReporterOptions {
 const REPORT_INTERVAL_MS = 1000;
 const BALANCE_PATIENCE_MS = 1000;
 
-/** Says every second how the lanes of this process are, and has what nobody brought picked up. */
+/** Reports every second how the lanes of this process are, and runs the sweep for settlements that no job brought. */
 export class LaneReporter {
   #timer: NodeJS.Timeout | undefined;
   readonly #underWay = new Set<object>();
@@ -36,8 +36,8 @@ export class LaneReporter {
   }
 
   /**
-   * One chain, or one lane, that does not answer says nothing about the others. What still waits since a round
-   * before holds up itself alone: a lane that is silent counts as nobody's.
+   * A chain or a lane that does not answer must not hide the others. A report that still runs since an earlier round
+   * delays itself alone: a silent lane counts as one without a holder.
    */
   async report(): Promise<void> {
     const { workers } = this.options;
@@ -52,7 +52,7 @@ export class LaneReporter {
     ]);
   }
 
-  /** What a lane says of itself has changed in a way that others should hear of now. */
+  /** The status of a lane has changed in a way that others should know at once. */
   async reportLane(lane: string): Promise<void> {
     const slot = this.#slots.find(({ runner }) => runner.lane === lane);
     if (slot !== undefined) await this.#guard('report', () => this.#publish(slot));
@@ -96,7 +96,7 @@ export class LaneReporter {
     if (held !== undefined) await this.options.publish(runner.status());
   }
 
-  /** The next round is a second away; what does not pass by itself somebody has to look at. */
+  /** The next round is a second away; an error that does not pass by itself needs an operator. */
   async #guard(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();

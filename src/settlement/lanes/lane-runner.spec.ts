@@ -61,7 +61,7 @@ function aRunner(
   });
 }
 
-it('a lane whose step is never answered can be given up, and taken anew by the same process', async () => {
+it('a lane whose step is never answered can be given up, and acquired again by the same process', async () => {
   const clock = new TestClock();
   const store = new MemoryLaneStore(() => clock.now());
   const runner = aRunner(clock, store);

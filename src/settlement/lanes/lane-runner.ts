@@ -50,7 +50,7 @@ export interface ChainParts extends LaneLedger {
   readonly budgets: DailyBudgets;
   /** What a transaction that carries several payments ends with. */
   readonly batchSuffix?: Hex | undefined;
-  /** `undefined` where nobody's transactions are paid for. */
+  /** `undefined` where payers' own transactions are not sponsored. */
   readonly preparationReader: PreparationReader | undefined;
   readonly events: LaneEvents;
   readonly observer: LaneObserver;
@@ -79,7 +79,7 @@ export interface LaneRunnerOptions extends ChainParts {
 
 /** How long a lane rests after something it needs did not answer. */
 const REST_MS = 500;
-/** How often a lane looks for work that nobody told it of. */
+/** How often a lane looks for work without an event. */
 const LOOK_FOR_WORK_MS = 1000;
 /** After a look that did not settle what it saw: a second endpoint needs a moment for a new block. */
 const LOOK_AGAIN_MS = 50;

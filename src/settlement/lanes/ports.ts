@@ -38,7 +38,7 @@ export type LaneChain = Pick<
 export interface LaneEvents {
   /** These settlements are finished, or left the lane for good. */
   finished(ids: readonly string[]): void;
-  /** What the lane says of itself has changed in a way that others should hear of now. */
+  /** The status of the lane has changed in a way that others should know at once. */
   troubleChanged(lane: string): void;
 }
 
@@ -48,7 +48,7 @@ export interface LaneHeads {
   onHead(listener: (head: Head) => void): () => void;
   /** Looks now rather than when the next look is due. */
   look(): void;
-  /** Ends a rest that was taken because nobody waited for blocks. */
+  /** Ends a rest that was taken because no caller waited for blocks. */
   lookIfIdle(): void;
 }
 
@@ -65,7 +65,7 @@ export interface TransactionSigner {
 
 /** What a lane sends: settlements, or the refills of a treasury. */
 export interface Sending {
-  /** Begins anew: the lane was opened. */
+  /** Resets its state: the lane was opened. */
   reset(): void;
   /** Whether a block is awaited before something can be sent. */
   readonly isWaiting: boolean;
@@ -175,7 +175,7 @@ export interface ReceiptReader {
   /**
    * How many account nonces are used for good.
    *
-   * @throws ChainUnavailableError when nobody can say it now, or they do not agree.
+   * @throws ChainUnavailableError when too few endpoints answer, or they do not agree.
    */
   finalNonces(finalized: BlockHeader): Promise<number>;
 }
@@ -185,13 +185,13 @@ export type OutcomeVerdict =
   | { readonly kind: 'ended'; readonly ending: Ending }
   /** It is unused and can still be paid: it goes back to the queue, to be sent alone. */
   | { readonly kind: 'requeue' }
-  /** It may still be paid by the attempt, or nobody can tell now. */
+  /** It may still be paid by the attempt, or no endpoint can answer now. */
   | { readonly kind: 'waiting' }
   /** Who used it is being searched for; it is asked for again when that has come to its end. */
   | { readonly kind: 'searching' };
 
 export interface OutcomeResolver {
-  /** @throws ChainUnavailableError when its outcome cannot be told now. */
+  /** @throws ChainUnavailableError when its outcome cannot be read now. */
   judge(
     id: string,
     payment: AcceptedPayment,
@@ -214,7 +214,7 @@ export interface BatchSimulator {
   /** Whether {@link BatchSimulator.recheck} has something to tell of what it was given before. */
   readonly hasDecided: boolean;
 
-  /** Forgets what is under way: the settlements were given back to the ledger. */
+  /** Forgets what is under way: the settlements were returned to the ledger. */
   clear(): void;
 
   /**

@@ -189,7 +189,7 @@ describe('ChainOutcomeResolver', () => {
     it('by a transaction that copied ours: the payee has its money', async () => {
       expect(await judged()).toBe('foreign paid');
     });
-    it('by whomever: it ends with the block of that transaction, and its hash', async () => {
+    it('by any sender: it ends with the block and the hash of that transaction', async () => {
       const place = { transaction: OTHER, blockNumber: 15n, blockHash: BLOCK };
       const judge = () => resolver.judge('a', payment, tracked(), mined(), finalized());
       expect(await judge()).toMatchObject({ ending: { state: 'foreign', isPaid: true, ...place } });
@@ -207,7 +207,7 @@ describe('ChainOutcomeResolver', () => {
           await resolver.judge('a', payment, tracked('single', newestBlock), mined(), finalized()),
         );
 
-      it('that was none: a copy in a block behind the broadcast has paid', async () => {
+      it('that the chain does not have: a copy in a block after the broadcast has paid', async () => {
         blockHash = OTHER;
         expect(await judgedWith()).toBe('foreign paid');
       });
@@ -258,7 +258,7 @@ describe('ChainOutcomeResolver', () => {
       searched = 'searching';
       expect(await judged()).toBe('searching');
     });
-    it('by whom cannot be told: not found is not absent', async () => {
+    it('by an unknown transaction: not found is not absent', async () => {
       searched = { kind: 'not_found', readFrom: undefined };
       expect(await judged()).toBe('waiting');
     });
@@ -284,7 +284,7 @@ describe('ChainOutcomeResolver', () => {
     });
 
     it.each<[string, bigint | undefined, string]>([
-      ['all blocks since were read: somebody used it before', SENT_AT + 1n, 'foreign unpaid'],
+      ['all blocks since were read: it was used before', SENT_AT + 1n, 'foreign unpaid'],
       ['the first block since was not read', SENT_AT + 2n, 'waiting'],
       ['nothing could be read', undefined, 'waiting'],
     ])('and is not found: %s', async (_, readFrom, expected) => {
@@ -292,7 +292,7 @@ describe('ChainOutcomeResolver', () => {
       expect(await judged()).toBe(expected);
     });
 
-    it('and nobody can name an older one: it is used all the same', async () => {
+    it('and no older use can be found: it is used all the same', async () => {
       search = (from) => NOT_FOUND(from > SENT_AT ? from : undefined);
       const verdict = await resolver.judge('a', payment, tracked(), mined(), finalized());
       expect(verdict).toEqual({
@@ -375,7 +375,7 @@ describe('ChainOutcomeResolver', () => {
       expect(await inFlight()).toBe(expected);
     });
 
-    it('and was used by nobody who can be found: it waits for its receipt', async () => {
+    it('and was used by a transaction that cannot be found: it waits for its receipt', async () => {
       search = (from) => ({ kind: 'not_found', readFrom: from });
       expect(await inFlight()).toBe('waiting');
     });
@@ -403,7 +403,7 @@ describe('ChainOutcomeResolver', () => {
         { status: 'reverted', data: '0x0f05f5bf' },
         'invalid_exact_evm_payload_authorization_valid_before',
       ],
-      ['in a word that nobody knows', { status: 'reverted', data: '0xdeadbeef' }, FAILED],
+      ['with unknown revert data', { status: 'reverted', data: '0xdeadbeef' }, FAILED],
       ['though it would pass now', { status: 'returned', data: '0x' }, FAILED],
       ['though it burns all gas now', { status: 'halted' }, FAILED],
       ['while no node answers', new ChainUnavailableError(56, 'eth_call'), FAILED],
@@ -427,7 +427,7 @@ describe('ChainOutcomeResolver', () => {
       });
     });
 
-    it('and hides no fault of ours', async () => {
+    it('and rethrows an unexpected error', async () => {
       replayed = new TypeError('a fault');
       await expect(reasonOf()).rejects.toThrow(TypeError);
     });

@@ -36,7 +36,7 @@ interface ChainOutcomeResolverOptions {
   readonly maxGas: bigint;
   /** Told when a search has ended: what waits for it can be judged again. */
   readonly onSearched: () => void;
-  /** Whether a transaction from this address is one of ours, whatever the ledger remembers of it. */
+  /** Whether this address is one of the facilitator's signers, whatever the ledger has kept of it. */
   readonly isOwnSigner: (address: Address) => Promise<boolean>;
 }
 
@@ -126,10 +126,10 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   /**
-   * The newest block that any endpoint knew when an attempt was about to be sent. What one endpoint alone had
-   * shown counts if the chain has that block: a head that was too high has another hash, or none.
+   * The newest block that any endpoint knew when an attempt was about to be sent. A block that one endpoint alone had
+   * shown counts if the chain has it: a head that was too high has another hash, or none.
    *
-   * @returns `undefined` while that cannot be told.
+   * @returns `undefined` while the chain cannot be read.
    */
   async #sentSince(
     { allocatedAtBlock, newestBlock }: Attempt,
@@ -160,8 +160,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   /**
-   * Used, but not as its attempt should have. When somebody copied our transaction after it was sent,
-   * the payee has its money by our doing; in any other case the payment was presented elsewhere.
+   * Used, but not as its attempt should have. A copy of the lane's transaction after its broadcast still paid the payee
+   * because of this facilitator; in any other case the payment was presented elsewhere.
    */
   async #judgeUsed(
     id: string,
@@ -205,7 +205,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
     }
-    // Presented elsewhere before ours was sent. That its payee was paid by it all the same is told with the refusal.
+    // Presented elsewhere before the lane's broadcast. The refusal says if that transaction has paid the payee.
     const { payTo, amount } = transferOf(payment);
     const { moved } = use ?? {};
     const isMoved = moved?.payTo === payTo && moved.amount === amount;
@@ -214,10 +214,10 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   /**
-   * Who used it. Only a use since the broadcast decides anything, and there not found is not absent;
-   * an older one is named as a courtesy.
+   * Searches the transaction that used it. Only a use since the broadcast decides anything, and there not found is not
+   * absent; an older one is named as a courtesy.
    *
-   * @returns `unknown` when that cannot be told.
+   * @returns `unknown` while the chain cannot be read.
    */
   #searchUse(
     payment: AcceptedPayment,

@@ -201,7 +201,7 @@ describe('ChainReceiptReader', () => {
     });
   });
 
-  it('credits nobody by the logs of a transaction that failed', async () => {
+  it('credits no payment by the logs of a transaction that failed', async () => {
     const { truth, liar, look } = await world(false);
     const logs = paymentLogs(refOf(payment)).map((log, index) => ({
       ...log,
@@ -223,7 +223,7 @@ describe('ChainReceiptReader', () => {
       return method === 'eth_getTransactionReceipt' ? result(null) : undefined;
     };
     expect(await look()).toMatchObject({ usedNonces: 4 });
-    // Nor while there is nobody else to ask.
+    // Nor while no second endpoint answers.
     witness.lie = () => failure();
     expect(await look()).toMatchObject({ usedNonces: 4 });
   });

@@ -32,7 +32,7 @@ export class ChainReceiptReader implements ReceiptReader {
 
   /**
    * Looks for the newest transaction of every attempt, and for all others of those whose nonce is
-   * used: any of them may be the one that was mined. What is found is what one endpoint says.
+   * used: any of them may be the one that was mined. A finding is the answer of one endpoint.
    *
    * @throws ChainUnavailableError
    */
@@ -59,8 +59,8 @@ export class ChainReceiptReader implements ReceiptReader {
   }
 
   /**
-   * Nonces that are used by what was found need nobody's word. That others are used, too, is believed
-   * only when a second endpoint counts them.
+   * A nonce whose transaction was found in a block needs no confirmation. Other nonces count as used only when a second
+   * endpoint counts them, too.
    */
   async #believedCount(
     count: number,
@@ -75,7 +75,7 @@ export class ChainReceiptReader implements ReceiptReader {
       return await this.chain.transactionCountAt(this.signer, latest);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
-      // While nobody can say it, what was found is all that is known.
+      // While no second endpoint confirms the count, only the transactions that were found are certain.
       const first = attempts.find((one) => !included.has(one));
       return first === undefined ? newest + 1 : Math.min(count, first.accountNonce);
     }
@@ -152,7 +152,7 @@ export class ChainReceiptReader implements ReceiptReader {
 
   /** Where two others have it, the word of the endpoint that showed the head counts for nothing. */
   async #isReplaced(view: ChainView, block: Block): Promise<boolean | undefined> {
-    // Endpoints hear of a new block one after the other: that they differ for a moment is no lie.
+    // Endpoints get a new block one after the other: a difference for a moment is no lie.
     const claim = (isGone: boolean): Claim<boolean> => ({
       value: isGone,
       key: String(isGone),

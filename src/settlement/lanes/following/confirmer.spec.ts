@@ -115,7 +115,7 @@ describe('Confirmer', () => {
       expect(told).toEqual(['included:0']);
     });
 
-    it('is not written for a lane that was opened anew meanwhile', async () => {
+    it('is not written for a lane that was reopened meanwhile', async () => {
       await lane.send('a');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
       await look();
@@ -125,7 +125,7 @@ describe('Confirmer', () => {
       expect([states('a'), tracked().inclusion]).toEqual([['broadcast'], undefined]);
     });
 
-    it('is forgotten with all else when the lane begins anew', async () => {
+    it('is forgotten with all else when the lane is reopened', async () => {
       lane.chain.confirms = false;
       await lane.send('a');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
@@ -175,7 +175,7 @@ describe('Confirmer', () => {
       expect([confirmer.takeDoubt(), confirmer.takeDoubt()]).toEqual([true, false]);
     });
 
-    it('because of a fault of ours is no doubt: it is thrown', async () => {
+    it('after an unexpected error is no doubt: the error is thrown', async () => {
       await lane.send('a');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
       lane.chain.confirm = () => Promise.reject(new TypeError('a fault'));
@@ -414,7 +414,7 @@ describe('Confirmer', () => {
       },
     );
 
-    it('is not final by an answer about a lane that was opened anew', async () => {
+    it('is not final by an answer about a lane that was reopened', async () => {
       lane.chain.finalize();
       confirmer.askFinal(lane.chain.head);
       confirmer.reset();

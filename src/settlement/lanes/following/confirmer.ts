@@ -77,7 +77,7 @@ export class Confirmer {
   readonly #confirmations: BackgroundTasks<Confirmation>;
   /** Whether blocks that may be final are part of the chain. */
   readonly #standings: BackgroundTasks<Stood>;
-  /** What nobody could say of a block is not asked again before; steady clock. */
+  /** When a block without a quorum answer is asked again; steady clock. */
   readonly #standingsAgainAt = new Map<Hex, number>();
   /** At which of the older blocks to go on. */
   #olderFrom = 0;
@@ -126,7 +126,7 @@ export class Confirmer {
     const looking = this.#lookAt(head, pending);
     await settleAll<unknown>([looking, this.#dropReplaced(held, head)]);
     const { usedNonces, included } = await looking;
-    // What is mined has used its nonce, and all below it, whether or not anything else is looked for.
+    // A mined attempt has used its nonce, and all below it, whether or not a search for those still runs.
     const newestMined = this.options.state.mined.at(-1)?.accountNonce ?? -1;
     for (const [tracked, inclusion] of included) {
       this.found(tracked, { view: head.view, inclusion }, head.latest.hash);
@@ -190,7 +190,7 @@ export class Confirmer {
     await this.#include(held, [...now, ...(await this.#thoseStillThere(late, head))]);
   }
 
-  /** What was seen at an older head may be in a block that was replaced since. */
+  /** A finding at an older head may be in a block that was replaced since. */
   async #thoseStillThere(found: readonly Found[], head: Head): Promise<readonly Found[]> {
     if (found.length === 0) return [];
     try {
@@ -220,7 +220,7 @@ export class Confirmer {
         }
         continue;
       }
-      // Replaced is for the next look to find; that nobody can say it is not proof of anything.
+      // A missing answer proves nothing; whether the block was replaced the next look finds out.
       this.#standingsAgainAt.set(result.key as Hex, clock.steady() + DOUBT_MS);
       this.#doubt();
     }

@@ -70,7 +70,7 @@ function movedLogs(truth: FakeChain): readonly unknown[] {
 }
 
 describe('a receipt of which one field is wrong', () => {
-  /** What the ledger is told: the evidence that two endpoints have, seen by the first. */
+  /** The ledger's input: the evidence that two endpoints have, seen by the first. */
   async function confirmed(count: number, liar: number, wrong: (truth: FakeChain) => Fields) {
     const { truth, chain, nodes, reader } = await world(count);
     const lie = { ...(truth.receipt(HASH) as object), ...wrong(truth) };

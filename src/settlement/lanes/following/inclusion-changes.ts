@@ -8,9 +8,9 @@ export interface InclusionChanges {
 }
 
 /**
- * What has to be written so that the ledger says of every settlement of an attempt what the chain shows.
- * It depends on nothing but the two of them: after a takeover, or another block in the place of one that
- * was replaced, it comes to the same end.
+ * The writes after which the ledger shows of every settlement of an attempt what the chain shows.
+ * They depend on these two states alone: after a takeover, or when a block was replaced by another, the result is the
+ * same.
  *
  * @param inclusion - where the attempt is mined now; `undefined` when no block has it.
  */

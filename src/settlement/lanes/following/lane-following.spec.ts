@@ -152,7 +152,7 @@ describe('a lane that follows', () => {
       expect(lane.chain.sent.length).toBeGreaterThan(sent);
     });
 
-    it('and now fails one item, before the takeover by another process: each is derived anew', async () => {
+    it('and now fails one item, before the takeover by another process: each is derived again', async () => {
       await lane.send('a', 'b');
       const transaction = lane.newest(0);
       lane.chain.mine(transaction, { pays: ['a', 'b'] });
@@ -178,7 +178,7 @@ describe('a lane that follows', () => {
       expect(states('a')).toEqual(['broadcast']);
     });
 
-    it('of a told success whose attempt then fails: it is collected again, and nobody is told failure', async () => {
+    it('of an acknowledged success whose attempt then fails: it is resubmitted, and no request gets a failure', async () => {
       await lane.send('a');
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
       await lane.follow();
@@ -205,7 +205,7 @@ describe('a lane that follows', () => {
     });
   });
 
-  describe('an outcome that cannot be told', () => {
+  describe('an outcome that cannot be read', () => {
     it.each(['hangs', 'fails'] as const)(
       'is parked after three tries (%s), and the lane goes on meanwhile',
       async (verdict) => {
@@ -216,7 +216,7 @@ describe('a lane that follows', () => {
         lane.chain.verdicts.set('burner', verdict);
         lane.chain.finalize();
         await lane.follow();
-        // Nobody waits for the one that hangs.
+        // The lane does not wait for the one that hangs.
         expect(states('burner', 'good')).toEqual(['broadcast', 'finalized']);
         for (let round = 0; round < 6; round += 1) {
           await lane.clock.pass(2000);
@@ -426,7 +426,7 @@ describe('a lane that follows', () => {
       await lane.follow();
       lane.chain.finalize();
       await lane.follow(5);
-      // The count of before is told after the block that used the nonce has become final.
+      // The earlier count arrives after the block that used the nonce has become final.
       let tell: ((count: { latest: number; pending: number }) => void) | undefined;
       lane.chain.transactionCount = () => new Promise((resolve) => (tell = resolve));
       lane.chain.lies = [-1];
@@ -465,7 +465,7 @@ describe('a lane that follows', () => {
     it.each<[string, (chain: LaneWorld['chain']) => void]>([
       ['it was found in between', (chain) => (chain.lookEverywhere = () => Promise.resolve(SEEN))],
       ['it was not finally used in between', (chain) => (chain.finalUsed = 0)],
-    ])('one that shows no transaction is missing anew after %s', async (_, change) => {
+    ])('one that shows no transaction is missing again after %s', async (_, change) => {
       await lane.send('a');
       lane.chain.confirms = false;
       lane.chain.used = 1;

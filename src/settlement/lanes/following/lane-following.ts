@@ -33,22 +33,22 @@ interface LaneFollowingOptions {
 
 /** The chain is not taking what it is sent. */
 const STALL_BLOCKS = 6n;
-/** A gap, and a nonce that somebody else has used, are believed when they last this long. */
+/** A nonce gap, and a nonce used by a foreign transaction, count only after they have lasted this long. */
 const BELIEVED_AFTER_MS = 1500;
 /** Attempts are pushed on for so long; blocks are to be read. */
 const PUSH_MS = 500;
-/** After a count that nobody vouched for. */
+/** The pause after a nonce count that no second endpoint confirmed. */
 const DOUBT_MS = 10_000;
 const SEARCHES_MOST = 16;
-/** What waits for so many blocks may be hidden by one endpoint; so many of those are looked for at each look. */
+/** An attempt that waits for so many blocks may be hidden by one endpoint; each look searches for so many of them. */
 const HIDDEN_BLOCKS = 3n;
 const HIDDEN_MOST = 8;
 const SEARCH_MS = 5000;
 
-/** What came of a search beside the lane. */
+/** The result of a background search. */
 type Finding =
   | { readonly kind: 'found'; readonly tracked: TrackedAttempt; readonly seen: SeenInclusion }
-  /** Its nonce is finally used, and no endpoint knows a transaction of ours with it. */
+  /** Its nonce is finally used, and no endpoint knows a transaction of this lane with it. */
   | { readonly kind: 'gone'; readonly tracked: TrackedAttempt }
   | { readonly kind: 'nothing'; readonly tracked: TrackedAttempt }
   /** No endpoint knows a transaction of it: it is still on its way. */
@@ -87,7 +87,7 @@ export class LaneFollowing {
     });
   }
 
-  /** What a lane that was opened anew begins with. */
+  /** The state of a lane that was reopened. */
   reset(): void {
     this.#searches.clear();
     this.options.confirmer.reset();
@@ -200,9 +200,9 @@ export class LaneFollowing {
   // ---------------------------------------------------------------- account nonces
 
   /**
-   * Attempts whose nonce is used on chain by a transaction that this node does not know as ours. Only
-   * when that is final, by the word of every endpoint that answers, and none of them knows one of ours,
-   * somebody else has used the nonce.
+   * Attempts whose nonce is used on chain by a transaction that this endpoint does not know as the lane's. It counts as
+   * a foreign use only when it is final, all endpoints that answer agree, and none of them knows a transaction of this
+   * lane.
    */
   #searchMissing(missing: readonly TrackedAttempt[], finalized: BlockHeader | undefined): void {
     if (finalized === undefined) return;
@@ -248,7 +248,7 @@ export class LaneFollowing {
     else this.#gapSince ??= now;
     const isOldGap = this.#gapSince !== undefined && now - this.#gapSince >= BELIEVED_AFTER_MS;
     if (!(isAhead || isOldGap) || now < this.#doubtsUntil) return;
-    // What is closed from now on may be missing from the count that is asked for here.
+    // An attempt that ends from now on may be missing from the count that is asked for here.
     const missing = state.missingFrom(usedNonces, GAPS_MOST + 1);
     this.#searches.start(COUNT, '', async () => {
       const { latest } = await chain.transactionCount(signer);

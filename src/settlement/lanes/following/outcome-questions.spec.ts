@@ -175,7 +175,7 @@ describe('OutcomeQuestions', () => {
     const away = new ChainUnavailableError(CHAIN_ID, 'logs');
 
     it.each<[string, Judgement, number, string, number]>([
-      ['nobody can tell', () => Promise.resolve({ kind: 'waiting' }), 0, 'search_failed', 0],
+      ['no search finds it', () => Promise.resolve({ kind: 'waiting' }), 0, 'search_failed', 0],
       ['no node answers', () => Promise.reject(away), 0, 'search_failed', 0],
       [
         'the ledger is away',
@@ -184,7 +184,13 @@ describe('OutcomeQuestions', () => {
         'search_failed',
         0,
       ],
-      ['a fault of ours', () => Promise.reject(new TypeError('a fault')), 0, 'search_failed', 3],
+      [
+        'an unexpected error',
+        () => Promise.reject(new TypeError('a fault')),
+        0,
+        'search_failed',
+        3,
+      ],
       ['a token burns its time', () => new Promise(() => undefined), 2000, 'state_unreadable', 0],
     ])('%s', async (_, given, waitMs, why, faultCount) => {
       judgement = given;
@@ -286,7 +292,7 @@ describe('OutcomeQuestions', () => {
         },
       ],
       [
-        'of a lane that was opened anew',
+        'of a lane that was reopened',
         () => {
           state.open([], false);
         },
@@ -348,7 +354,7 @@ describe('OutcomeQuestions', () => {
       },
     );
 
-    it('drops the answer once it is resolved, and asks nobody then', async () => {
+    it('drops the answer once it is resolved, and asks no further', async () => {
       use();
       unresolved.resolved('a');
       await clock.pass(0);
@@ -369,7 +375,7 @@ describe('UnresolvedUses', () => {
     expect([uses.holds(taken, reason, 7n), uses.size]).toEqual([holds, holds ? 1 : 0]);
   });
 
-  it('keeps the newest look at each, until it is resolved or the lane is opened anew', () => {
+  it('keeps the newest look at each, until it is resolved or the lane is reopened', () => {
     const uses = new UnresolvedUses();
     uses.holds(taken, USED, 7n);
     uses.holds(taken, USED, 8n);

@@ -42,7 +42,7 @@ export interface Question {
 
 export type Answer =
   | { readonly kind: 'verdict'; readonly question: Question; readonly verdict: OutcomeVerdict }
-  /** Nothing could be told, and the last try is over. */
+  /** The outcome is unknown, and the last try is over. */
   | { readonly kind: 'unknown'; readonly question: Question; readonly why: ParkReason };
 
 /**
@@ -91,12 +91,12 @@ export class OutcomeQuestions {
     }
     const use = unresolved.get(id);
     if (use === undefined) return Promise.resolve({ kind: 'waiting' });
-    // Nothing that the ledger knows of was sent for it: no copy of ours can have used it.
+    // The ledger knows no transaction of it, so no copy of one can have used it.
     const { sentBefore = { sinceBlock: use.sinceBlock, hashes: [] } } = use.taken;
     return resolver.judgeAgain(id, payment, sentBefore, finalized);
   }
 
-  /** What was found out since this was last called, of what the lane still has. */
+  /** The answers since the last call, for settlements that the lane still has. */
   collect(head: Head): readonly Answer[] {
     return this.#tasks.collect().flatMap((result): readonly Answer[] => {
       const question = this.#asked.get(result.key);

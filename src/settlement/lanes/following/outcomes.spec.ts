@@ -22,7 +22,7 @@ const ended = (id: string, more: Partial<Ending> = {}): OutcomeVerdict => ({
   ending: { id, state: 'reverted', isPaid: false, ...more },
 });
 
-/** What is written of settlements when their block is final, and what is asked for before. */
+/** The endings that are written when a block is final, and the questions before. */
 describe('Outcomes', () => {
   let lane: LaneWorld;
   let outcomes: Outcomes;
@@ -169,7 +169,7 @@ describe('Outcomes', () => {
       expect(again).toMatchObject({ id: 'b', goesAlone: true, sentBefore: { sinceBlock: 100n } });
     });
 
-    it('and was told success before: it is collected again, and nobody hears of a failure', async () => {
+    it('and its success was acknowledged: it is resubmitted, and no request gets a failure', async () => {
       await mined(['a']);
       lane.store.claims.tell('b');
       lane.chain.verdicts.set('b', unpaid());
@@ -182,7 +182,7 @@ describe('Outcomes', () => {
       ]);
     });
 
-    it('is held against its payer when it failed, and against nobody when it expired', async () => {
+    it('is held against its payer when it failed, and against no payer when it expired', async () => {
       lane.chain.verdicts.set('a', ended('a', { state: 'expired' }));
       lane.chain.verdicts.set('b', unpaid());
       await mined([], false);
@@ -203,7 +203,7 @@ describe('Outcomes', () => {
       expect(suspected).toEqual(expected);
     });
 
-    it('keeps the nonce open while nothing can be told of it', async () => {
+    it('keeps the nonce open while its outcome is unknown', async () => {
       lane.chain.verdicts.set('b', { kind: 'searching' });
       await mined(['a']);
       final();
@@ -213,8 +213,8 @@ describe('Outcomes', () => {
     });
 
     it.each<[string, OutcomeVerdict | 'hangs' | 'fails', string]>([
-      ['nobody can say who used it', { kind: 'waiting' }, 'search_failed'],
-      ['nobody can be asked', 'fails', 'search_failed'],
+      ['no search finds the use', { kind: 'waiting' }, 'search_failed'],
+      ['no endpoint answers', 'fails', 'search_failed'],
       ['its token does not answer', 'hangs', 'state_unreadable'],
     ])('is parked after three blocks when %s, and the lane goes on', async (_, verdict, why) => {
       lane.chain.verdicts.set('b', verdict);
@@ -237,7 +237,7 @@ describe('Outcomes', () => {
       expect(await lane.store.endings.dueParked(CHAIN_ID, 10)).toHaveLength(1);
     });
 
-    it('meets a fault of ours: it is told, and tried again', async () => {
+    it('meets an unexpected error: it is reported, and tried again', async () => {
       lane.chain.judge = () => Promise.reject(new TypeError('a fault'));
       await mined(['a']);
       final();
@@ -262,13 +262,13 @@ describe('Outcomes', () => {
       expect([states('a'), finished]).toEqual([['broadcast'], []]);
     });
 
-    it('ends nothing of a lane that was opened anew', async () => {
+    it('ends nothing of a lane that was reopened', async () => {
       await lane.open();
       await collect();
       expect([states('a'), finished]).toEqual([['broadcast'], []]);
     });
 
-    it('is not heard after a new beginning', async () => {
+    it('is dropped after a reset', async () => {
       outcomes.reset();
       await collect();
       expect(finished).toEqual([]);
@@ -280,8 +280,8 @@ describe('Outcomes', () => {
   describe('a batch that reverted', () => {
     it.each<[string, readonly string[], boolean, number]>([
       ['is held against its assets, each once', ['a', 'b'], false, 1],
-      ['is none where one of it was paid', ['a', 'b'], true, 0],
-      ['is none of a single one', ['a'], false, 0],
+      ['counts none where one of it was paid', ['a', 'b'], true, 0],
+      ['counts none of a single one', ['a'], false, 0],
     ])('%s', async (_, ids, isSuccess, expected) => {
       await lane.send(...ids);
       await mined(isSuccess ? ['a'] : [], isSuccess);
@@ -375,7 +375,12 @@ describe('Outcomes', () => {
         'withdrawn',
         USED,
       ],
-      ['by a copy of ours', ended('a', { state: 'foreign', isPaid: true }), 'foreign', undefined],
+      [
+        'by a copy of the attempt',
+        ended('a', { state: 'foreign', isPaid: true }),
+        'foreign',
+        undefined,
+      ],
     ])('%s', async (_, verdict, state, reason) => {
       await found();
       lane.chain.verdicts.set('a', verdict);
@@ -397,7 +402,7 @@ describe('Outcomes', () => {
       expect([stages('a'), unresolved.size, finished]).toEqual([['ready'], 0, []]);
     });
 
-    it('is not given back by a block before the one that showed it used', async () => {
+    it('is not released by a block before the one that showed it used', async () => {
       await found();
       lane.chain.finalized = 85n;
       await followed();
@@ -408,7 +413,7 @@ describe('Outcomes', () => {
       expect(stages('a')).toEqual(['ready']);
     });
 
-    it('by whom nobody can say: it is parked after three blocks', async () => {
+    it('by an unknown transaction: it is parked after three blocks', async () => {
       await found();
       lane.chain.judgeAgain = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'logs'));
       for (let round = 0; round < 3; round += 1) {

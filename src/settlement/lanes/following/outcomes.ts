@@ -44,9 +44,9 @@ interface OutcomesOptions {
 const PARKED_MS = 15_000;
 
 /**
- * Brings settlements to their end. The questions that decide (they run the code of tokens, and search the
- * chain) are asked beside the lane, each bounded in time; what cannot be told after some tries is parked,
- * so that nobody waits for it. All writes are made in the lane's own turns.
+ * Brings settlements to their end. The reads that decide (they run the code of tokens, and search the chain) are
+ * background tasks, each bounded in time; an outcome that stays unknown after some tries is parked, so that the lane
+ * does not wait for it. All writes are made in the lane's own turns.
  */
 export class Outcomes {
   readonly #questions: OutcomeQuestions;
@@ -132,7 +132,7 @@ export class Outcomes {
     }
   }
 
-  /** A transaction that succeeded and paid nobody is held against the asset. */
+  /** A transaction that succeeded without paying is held against the asset. */
   #noteEvidence({ payment, subject }: Question, { state }: Ending): void {
     if (subject.kind !== 'attempt' || state !== 'reverted') return;
     const { inclusion } = subject.tracked;
@@ -179,7 +179,7 @@ export class Outcomes {
     events.finished(ended.map(({ id }) => id));
   }
 
-  /** What was never sent, and was presented elsewhere, is refused like anything else of its kind. */
+  /** Refuses settlements that were never sent and were presented elsewhere, like any that is used at acceptance. */
   async #refuseUnsent(
     held: HeldLane,
     subject: Subject,

@@ -58,7 +58,7 @@ describe('ParkedFollower', () => {
     }
   }
 
-  it('ends what can be told at last', async () => {
+  it('ends a settlement whose outcome is known at last', async () => {
     const ending = { id: 'a', state: 'foreign', isPaid: true } as const;
     chain.verdicts.set('a', { kind: 'ended', ending });
     await rounds(2);

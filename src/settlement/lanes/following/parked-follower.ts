@@ -26,8 +26,8 @@ const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 600_000;
 
 /**
- * Asks again for settlements whose outcome could not be told, beside all lanes: whoever works on the
- * chain does it, with pauses that double, until it can be told.
+ * Asks again for settlements whose outcome could not be read, apart from all lanes: any worker of the
+ * chain does it, with pauses that double, until the outcome is known.
  */
 export class ParkedFollower {
   readonly #answers: BackgroundTasks<OutcomeVerdict>;

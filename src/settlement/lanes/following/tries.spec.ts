@@ -39,7 +39,7 @@ describe('fruitless tries', () => {
     expect(tries.failed('a', 700, 3n)).toBe(true);
   });
 
-  it('begin anew once something was found out', () => {
+  it('start again at zero after a result', () => {
     const tries = new Tries();
     tries.failed('a', 0, 1n);
     tries.failed('a', 0, 2n);

@@ -9,9 +9,9 @@ interface UnresolvedUse {
 }
 
 /**
- * Settlements that were unused when they were accepted, and that turned out to be used when they should
- * have been sent. Somebody may have copied an attempt of ours, or the ledger may have lost one: then the
- * payee has its money by our doing. Nothing is said of them before a final block tells.
+ * Settlements that were unused when they were accepted, and used when they should have been sent. Either a copier used a
+ * lane's attempt or the ledger lost one, and then the payee has its money because of this facilitator. They get no
+ * answer before a final block decides.
  */
 export class UnresolvedUses {
   readonly #uses = new Map<string, UnresolvedUse>();
@@ -28,7 +28,7 @@ export class UnresolvedUses {
     return this.#uses.get(id);
   }
 
-  /** Forgets all: a lane that is opened anew finds them among the settlements it takes. */
+  /** Forgets all: a lane that is reopened finds them among the settlements it takes. */
   clear(): void {
     this.#uses.clear();
   }

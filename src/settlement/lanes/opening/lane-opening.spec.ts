@@ -20,7 +20,7 @@ describe('a lane that is opened', () => {
 
   const nonces = (world = lane) => world.state.attempts.map(({ accountNonce }) => accountNonce);
 
-  /** A lane that nobody has opened yet, on the chain and ledger of a test. */
+  /** A lane that is not open yet, on the chain and ledger of a test. */
   const closedLane = (): LaneWorld => new LaneWorld(lane.clock, lane.chain, lane.store);
 
   /** Lets it look again and again while it opens. */
@@ -166,7 +166,7 @@ describe('a lane that is opened', () => {
     expect(carried).toEqual([['a'], ['b']]);
   });
 
-  describe('while nobody can count its transactions', () => {
+  describe('while no endpoint can count its transactions', () => {
     const away = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a count'));
 
     it('goes on where the ledger knows its nonce', async () => {
@@ -225,7 +225,7 @@ describe('a lane that is opened', () => {
       expect([heir.state.next, heir.told[0]]).toEqual([3, 'nonceUsedByOther:0']);
     });
 
-    it('begins anew when its record was changed meanwhile', async () => {
+    it('starts again when its record was changed meanwhile', async () => {
       const { heir, state, ended } = await opening(2);
       heir.store.leases.setNext = () => Promise.resolve(false);
       await lane.clock.pass(500);
@@ -234,7 +234,7 @@ describe('a lane that is opened', () => {
       expect(heir.state.trouble).toBe('resyncing');
     });
 
-    it('stops waiting when it is told to', async () => {
+    it('stops waiting when it is stopped', async () => {
       await freed();
       lane.chain.transactionCount = () => Promise.resolve({ latest: 2, pending: 5 });
       const heir = closedLane();
@@ -264,7 +264,7 @@ describe('a lane that is opened', () => {
       expect(nonces(heir)).toEqual([0, 1]);
     });
 
-    it('none where it has not the key, and asks nobody for a count', async () => {
+    it('none where it has not the key, and reads no count', async () => {
       await lane.store.leases.setNext(lane.lease, 0, 3);
       lane.chain.transactionCount = () => Promise.reject(new TypeError('it was asked'));
       const heir = await lane.successor({ isFollowing: true });

@@ -97,9 +97,9 @@ export class LaneOpening {
 
   /**
    * The next account nonce. Where the ledger does not know it, or the chain is already past it, the
-   * chain decides, once what is in the pools has come through; what stays there for long is not waited
-   * for. A count beyond what is known has to be heard twice: a nonce that is too low is noticed when it
-   * is sent, one that is too high waits for others that nobody will use.
+   * chain decides, once the transactions in the pools have come through; those that stay there for long are not
+   * waited for. A count beyond the known one needs two endpoints: a nonce that is too low shows when it is sent, one
+   * that is too high leaves a gap that would never be filled.
    */
   async #nextNonce(
     held: HeldLane,
@@ -127,8 +127,7 @@ export class LaneOpening {
   }
 
   /**
-   * @returns `undefined` where nobody can say it now, or no two endpoints agree, and the lane can do
-   *   without.
+   * @returns `undefined` where no two endpoints answer or agree, and the lane can do without.
    */
   async #counts(known: number | undefined): Promise<Counts | undefined> {
     const { chain, signer } = this.options;
@@ -144,7 +143,7 @@ export class LaneOpening {
     const { state, broadcaster } = this.options;
     if (state.gapsFrom(0, 1).length === 0) return;
     const counts = await this.#counts(state.next);
-    // What cannot be told now shows while the lane runs.
+    // A gap that cannot be read now shows while the lane runs.
     if (counts === undefined) return;
     for (const nonce of state.gapsFrom(counts.latest, GAPS_MOST)) {
       const filler = await broadcaster.fillGap(held, nonce, head);

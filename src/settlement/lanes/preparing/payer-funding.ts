@@ -20,7 +20,7 @@ export interface PayerFundingOptions {
  * - `waits`: on its way; the next block shows whether the payer is still short.
  * - `held`: the lane cannot send now, for a reason that is none of the payer's.
  * - `no_gas`: the lane has not the money now. `budget`: the money of the day is spent.
- * - `gone`: nobody waits for the settlement any more. `too_much`: more than one payer is sent.
+ * - `gone`: the settlement has no requester any more. `too_much`: more than the limit for one payer.
  */
 type FundingResult = 'waits' | 'held' | 'no_gas' | 'gone' | 'budget' | 'too_much';
 

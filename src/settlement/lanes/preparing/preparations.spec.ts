@@ -171,7 +171,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(stages('a')).toEqual(['work']);
   });
 
-  it('ends what nobody mines, after a time, and what expires', async () => {
+  it('ends a transaction that is not mined in time, and one that expires', async () => {
     payer = { ...payer, balanceWei: COST };
     await claim();
     await run();
@@ -234,7 +234,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     ]);
   });
 
-  it('funds nobody who was given up between the look and the funding', async () => {
+  it('funds no payer that was given up between the look and the funding', async () => {
     await claim();
     lane.chain.payers.look = () => {
       lane.store.claims.withdraw('a');
@@ -253,7 +253,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(await lane.store.attempts.fundingOf(CHAIN_ID, PAYER)).toBeUndefined();
   });
 
-  it('sends nobody more than one payer is sent, whatever the ledger says', async () => {
+  it('never exceeds the limit for one payer, whatever the ledger says', async () => {
     await start(undefined, COST - 1n);
     await claim();
     await run();
@@ -265,7 +265,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(fundings()).toHaveLength(1);
   });
 
-  it('funds nobody whom it could not pay for', async () => {
+  it('funds no payer whose settlement it could not pay for', async () => {
     lane.chain.balance = () => Promise.resolve(100_000n * GWEI);
     const sponsoredApproval = { ...transaction, gas: 100_000n };
     const deadline = 4_000_000_000n;
@@ -370,7 +370,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
     expect(lane.store.reverts.get(PAYER)).toBe(3);
   });
 
-  it('takes no payment by another way than its own where nobody pays for approvals', async () => {
+  it('takes no payment by another way than its own where approvals are not sponsored', async () => {
     lane = await aLaneWorld();
     const refused = { id: 'a', reason: 'permit2_allowance_required' } as const;
     lane.chain.recheck = () => ({ refusals: [refused] });

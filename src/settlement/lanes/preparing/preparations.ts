@@ -28,7 +28,7 @@ interface PreparationsOptions extends PayerFundingOptions {
   readonly chain: Pick<LaneChain, 'chainId' | 'broadcast'>;
   readonly queue: LaneQueue;
   readonly attempts: LaneAttempts;
-  /** `undefined` where nobody's transactions are paid for: nothing is prepared then. */
+  /** `undefined` where payers' own transactions are not sponsored: nothing is prepared then. */
   readonly preparationReader: PreparationReader | undefined;
   readonly events: LaneEvents;
   readonly observer: LaneObserver;
@@ -89,7 +89,7 @@ export class Preparations {
     });
   }
 
-  /** Forgets all: a lane that is opened anew finds them among the settlements it takes. */
+  /** Forgets all: a lane that is reopened finds them among the settlements it takes. */
   reset(): void {
     this.#looks.clear();
     this.#waiting.clear();
@@ -145,7 +145,7 @@ export class Preparations {
     const preparation = this.options.preparationReader && preparationOf(payment);
     const { insufficientAllowance } = actionOf(payment.authorization).reasons;
     if (preparation === undefined || reason !== insufficientAllowance) return false;
-    // What was judged by another opening of the lane is not kept here.
+    // A result for an earlier opening of the lane is dropped.
     const since = this.#since.get(taken);
     if (since === undefined || this.#isOver(since, PLACE_MS)) return false;
     this.#wait(taken, preparation, this.options.clock.steady() + LOOK_AGAIN_MS);
@@ -250,7 +250,7 @@ export class Preparations {
 
   async #fund(held: HeldLane, waiting: Waiting, balanceWei: bigint): Promise<void> {
     const { taken, preparation } = waiting;
-    // Opened anew meanwhile.
+    // Reopened meanwhile.
     if (this.#waiting.get(taken.id) !== waiting) return;
     const funded = await this.#funding.fund(held, taken, preparation.transaction, balanceWei);
     const now = this.options.clock.steady();
@@ -269,7 +269,7 @@ export class Preparations {
 
   // ---------------------------------------------------------------- the end
 
-  /** Who waits too long, or has a payment that expires, is told so. */
+  /** Refuses payments that wait for too long, or expire. */
   async #giveUp(held: HeldLane): Promise<void> {
     const nowSeconds = BigInt(Math.floor(this.options.clock.now() / 1000));
     for (const waiting of [...this.#waiting.values()]) {

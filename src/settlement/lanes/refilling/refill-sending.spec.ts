@@ -112,12 +112,12 @@ describe('a treasury', () => {
     ['has enough', level(LOW, 5)],
     ['is of another chain', level(LOW, 0, { chainId: 97 })],
     ['is not of the settings', level(STRANGER, 0)],
-    ['is written by nobody', level(LOW, 0, { silentMs: 5001 })],
+    ['has no writer', level(LOW, 0, { silentMs: 5001 })],
     ['is on its way out', level(LOW, 0, { isRetiring: true })],
     ['does not know yet what it has', level(LOW, 0, { gasPriceWei: '0' })],
     ['says nonsense', level(LOW, Number.NaN)],
     ['is the treasury itself', level(SIGNER, 0)],
-  ])('refills nobody who %s', async (_, one) => {
+  ])('refills no lane that %s', async (_, one) => {
     levels = [one];
     await look();
     expect([attempts(), treasury.signer.values]).toEqual([[], []]);
@@ -249,7 +249,7 @@ describe('a treasury', () => {
     };
     await expect(look()).rejects.toThrow(RedisUnavailableError);
     store.refills.refill = refill;
-    // The lane is opened anew, as after every outage.
+    // The lane is reopened, as after every outage.
     await treasury.open();
     await look();
     expect(refills()).toHaveLength(1);

@@ -68,7 +68,7 @@ const NOTHING_SPENT: RefillBook = { spentGwei: 0n, last: undefined };
  * time, until it is final. Sent, it is followed like every attempt of a lane.
  */
 export class RefillSending implements Sending {
-  /** Blocks are waited for by whoever follows what was sent. */
+  /** The follower of the sent attempts waits for blocks. */
   readonly isWaiting = false;
   #lookAt = Number.NEGATIVE_INFINITY;
   #book = NOTHING_SPENT;
@@ -103,7 +103,7 @@ export class RefillSending implements Sending {
     this.#book = await treasury.store.refillBook(held, this.#today);
     if (!(await readiness.isReady())) return;
     try {
-      // Until the one before is final nobody knows what it has cost, or that it was not taken back.
+      // Until the previous refill is final its cost is unknown, and the chain may still drop it.
       if (!state.hasAttempts && isGoing()) this.#trouble = await this.#refillOne(held);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
@@ -134,7 +134,7 @@ export class RefillSending implements Sending {
       if (!readiness.canSpend(valueWei + gasWei)) return 'no_gas';
       return this.#send(held, { to, valueWei }, head);
     }
-    // One that could not bring up an empty lane is told of before a lane is empty.
+    // A treasury that could not fill an empty lane is reported before a lane is empty.
     const full = settlementWei * BigInt(rules.refillTo) + gasWei;
     return readiness.canSpend(full) ? undefined : 'no_gas';
   }

@@ -26,7 +26,7 @@ const GAS = 100_000n;
 const OTHER_PAYEE: Address = `0x${'77'.repeat(20)}`;
 const UNDERPRICED: SendResult = { kind: 'underpriced', leastTipWei: undefined };
 
-/** What leaves the process for the nodes, and what is stored before it does. */
+/** The bytes that leave the process for the nodes, and what is stored before. */
 describe('Broadcaster', () => {
   let clock: TestClock;
   let chain: TestChain;
@@ -276,7 +276,7 @@ describe('Broadcaster', () => {
       expect(store.claims.stateOf('a')).toBe('broadcast');
     });
 
-    it('comes to a fault of ours: it is told, and the attempt is in flight', async () => {
+    it('meets an unexpected error: it is reported, and the attempt is in flight', async () => {
       chain.broadcast = () => Promise.reject(new TypeError('a fault'));
       const tracked = await sent('a');
       expect([tracked.isTaken, tracked.refusal]).toEqual([false, undefined]);

@@ -73,8 +73,8 @@ export class Broadcaster {
 
   /**
    * Sends settlements with the next account nonce of the lane. The bytes are stored with the nonce
-   * before anything leaves this process; what the nodes answer decides nothing. A signature that was
-   * given and not stored is of a transaction that nobody ever has.
+   * before anything leaves this process; the nodes' answers decide nothing. A signed transaction that was not stored
+   * never leaves this process.
    *
    * @throws LeaseLostError, RedisUnavailableError: whether the nonce is allocated is then in the
    *   ledger.
@@ -131,8 +131,8 @@ export class Broadcaster {
   }
 
   /**
-   * When a nonce is allocated, in blocks. One endpoint may claim a head that is too high: what was mined before
-   * the broadcast is told by a block that two of them have, or by one that turns out to be on the chain.
+   * When a nonce is allocated, in blocks. One endpoint may claim a head that is too high: a block separates the time
+   * before and after the broadcast only if two endpoints have it, or if it turns out to be on the chain.
    *
    * @param judgedAt - what stands in while no endpoint has shown a block lately.
    */
@@ -222,7 +222,7 @@ export class Broadcaster {
     const transaction = await signer.sign({ ...same, accountNonce, gas, fees, isNoop: false });
     if (transaction === undefined) return 'no_signature';
     if (await this.#storeAndSend(held, tracked, head, transaction)) return 'replaced';
-    // What was sent may still land, and keeps its chance.
+    // A transaction that was sent may still land, and keeps its chance.
     if (transfer !== undefined) return 'no_room';
     return this.cancel(held, tracked, head);
   }
@@ -243,7 +243,7 @@ export class Broadcaster {
     return (await this.#storeAndSend(held, tracked, head, noop)) ? 'cancelled' : 'no_room';
   }
 
-  /** A refill of what is no lane of ours any more, or never was: the ledger may say what it likes. */
+  /** Whether a refill goes to an address that is not a lane of this facilitator, whatever the ledger holds. */
   #isStray({ refill }: Attempt): boolean {
     return refill !== undefined && this.options.refillable?.has(refill.to) !== true;
   }
@@ -306,7 +306,7 @@ export class Broadcaster {
   }
 }
 
-/** A transfer of native coins, which calls nobody's code. */
+/** A transfer of native coins, which runs no code. */
 function transferOrder({ to, valueWei }: Transfer): Pick<TransactionOrder, 'call' | 'valueWei'> {
   return { call: { to, data: '0x' }, valueWei };
 }

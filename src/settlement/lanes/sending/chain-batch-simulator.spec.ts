@@ -37,7 +37,7 @@ const BATCH_SUFFIX: Hex = '0x0b0b';
 const FACTORY: Address = `0x${'fa'.repeat(20)}`;
 const NOT_PAID = { status: 'unpaid' } as const;
 
-/** Each is told by its payee. */
+/** Each item is recognized by its payee. */
 const payeeOf = (id: string): Address => `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`;
 const anItem = (id: string, overrides: Parameters<typeof aPayment>[1] = {}): Sendable => {
   const nonce = BigInt(`0x${Buffer.from(id).toString('hex')}`);

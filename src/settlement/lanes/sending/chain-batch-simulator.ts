@@ -44,11 +44,11 @@ type Checked = { readonly gas: bigint } | { readonly reason: Reason };
 type Looked<T extends Sendable> = Omit<Rechecked<T>, 'blockNumber'>;
 
 /**
- * The last look before money is spent: everything ready is simulated as it will be sent, from the
- * lane's own account and at its price, by two endpoints where two are there: one that says of everything that it
- * succeeds must not cost gas. Each settlement has a verdict of its own, also where one call carries many.
+ * The pre-flight simulation: each ready settlement is simulated as it will be sent, from the lane's own account and at
+ * its price, by two endpoints where two exist: an endpoint that calls everything a success must not cost gas. Each
+ * settlement has a result of its own, also where one call carries many.
  *
- * Code that is not known to behave is looked at beside the lane's loop: it delays nobody but itself.
+ * Code that is not known to behave is simulated apart from the lane's loop: it delays itself alone.
  */
 export class ChainBatchSimulator<T extends Sendable> {
   readonly #slow: SlowChecks<T>;
@@ -69,7 +69,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     return this.#slow.hasDecided;
   }
 
-  /** Forgets what is under way: the settlements were given back to the ledger. */
+  /** Forgets what is under way: the settlements were returned to the ledger. */
   clear(): void {
     this.#slow.clear();
   }
@@ -95,7 +95,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     return [...decided, { ...now, refusals: [...now.refusals, ...refusals] }];
   }
 
-  /** What is not asked of the chain. The list of those who hold the keys decides, whoever accepted it. */
+  /** Refusals that need no read of the chain. The list of the key's holder decides, whichever process accepted it. */
   #refusalOf(payment: AcceptedPayment): Reason | undefined {
     if (this.suspension.isSuspended(assetNameOf(payment))) return 'asset_suspended';
     const chosen = chosenContractOf(payment);
@@ -125,7 +125,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     return joined([...judged, { groups: [], refusals: [], undecided: waiting }]);
   }
 
-  /** What is sent was good in the newest block that anybody knows of. */
+  /** A settlement is sent only if it succeeds in the newest block that any endpoint has shown. */
   async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<Rechecked<T>> {
     const contradicted = new Set<string>();
     const { value, newestBlock } = await this.chain.verifyByTwo(
@@ -143,7 +143,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     return { ...value, blockNumber: newestBlock };
   }
 
-  /** Endpoints hear of a block one after the other: only what they still contradict each other about later is told. */
+  /** Endpoints get a block one after the other, so only a contradiction that lasts is reported. */
   #noteContradictions(contradicted: ReadonlySet<string>): void {
     const isAgain = [...contradicted].some((id) => this.#contradicted.has(id));
     if (isAgain) this.chain.noteDisagreement('simulation');
@@ -159,7 +159,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     );
   }
 
-  /** What does not answer while its node does is tried again where it delays nobody. */
+  /** A simulation that times out while its node answers others is repeated where it delays itself alone. */
   async #checkAloneOrSlow(view: ChainView, item: T, sender: Sender): Promise<Looked<T>> {
     try {
       return await this.#checkAlone(view, item, sender);
@@ -275,7 +275,7 @@ type Said<T extends Sendable> =
   | { readonly kind: 'refused'; readonly item: T; readonly reason: Reason }
   | { readonly kind: 'undecided'; readonly item: T };
 
-/** What a look says of each settlement. What is still looked at beside the loop is not among them. */
+/** The result of each settlement. Those still under simulation apart from the loop are not among them. */
 function saidOfEach<T extends Sendable>(look: Looked<T>): ReadonlyMap<string, Said<T>> {
   return new Map<string, Said<T>>([
     ...look.groups.flatMap((group) =>
@@ -335,7 +335,7 @@ function reasonOf<T extends Sendable>(
   )?.reason;
 }
 
-/** What was judged one by one, in one. */
+/** Joins results of single settlements. */
 function joined<T extends Sendable>(parts: readonly Looked<T>[]): Looked<T> {
   return {
     groups: parts.flatMap(({ groups }) => groups),

@@ -90,7 +90,7 @@ export class FeeOracle {
       this.#asking = undefined;
     });
     if (known === undefined || age > TIP_KEPT_MS) return this.#asking;
-    // It is heard of by those who wait for it, once what is known is too old.
+    // An error reaches only the callers that wait for it, once the known fees are too old.
     this.#asking.catch(() => undefined);
     return known;
   }

@@ -6,7 +6,7 @@ import type { LaneChain } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 
 const READ_INTERVAL_MS = 2000;
-/** What was read this long ago says nothing any more. */
+/** A balance that was read this long ago is unknown. */
 const KEPT_MS = 15_000;
 
 /** The gas money of one signer. */
@@ -70,7 +70,7 @@ export class GasBalance {
     this.#readAt = this.clock.steady();
   }
 
-  /** What is left when what is in flight has cost all it may. Unknown counts as none. */
+  /** The balance less the highest cost of all attempts in flight. An unknown balance counts as zero. */
   freeWei(inFlight: Iterable<TrackedAttempt>): bigint {
     let free = this.balanceWei;
     for (const { attempt } of inFlight) free -= mostCostOf(attempt);
@@ -89,7 +89,7 @@ export class GasBalance {
   }
 }
 
-/** The next caller hears of it, once what is known has become too old. */
+/** The error reaches the next caller, once the known balance has become too old. */
 function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof ChainUnavailableError)) throw error;
 }

@@ -40,8 +40,8 @@ export class LearnedGasEstimates {
   }
 
   /**
-   * Notes what a receipt shows. It never makes the first entry: whoever takes over a lane reads receipts before it has
-   * simulated anything, and a payee that had a balance costs 17 100 less (EIP-2200, EIP-2929) than one that has none,
+   * Raises an estimate by a receipt. A receipt never makes the first entry: after a takeover a lane reads receipts before
+   * it has simulated anything, and a payee that had a balance costs 17 100 less (EIP-2200, EIP-2929) than one without,
    * which is more than the margin.
    */
   raise(payment: AcceptedPayment, gas: bigint): void {

@@ -36,7 +36,7 @@ interface LaneReadinessOptions {
   readonly clock: Clock;
 }
 
-/** Whether a lane can send now, what it would pay, and why it cannot: that is told as its trouble. */
+/** Whether a lane can send now, the price it would pay, and otherwise the reason, which the lane reports. */
 export class LaneReadiness {
   #fees: Fees | undefined;
   #restsUntil = 0;

@@ -182,7 +182,7 @@ describe('a lane that sends', () => {
       await lane.send(id);
       expect([states('dear', id), lane.state.trouble]).toEqual([['later', 'attempt'], undefined]);
     }
-    // Its treasury hears of it meanwhile.
+    // Its treasury sees this meanwhile.
     expect(lane.state.isShort).toBe(true);
     lane.chain.balance = () => Promise.resolve(50_000_000n * MAX_FEE);
     await lane.clock.pass(5000);

@@ -18,7 +18,7 @@ import type { Broadcaster } from './broadcaster.js';
 import type { LaneReadiness } from './lane-readiness.js';
 import type { Rechecked, SendGroup } from './rechecked.js';
 
-/** What is judged for longer than this is judged beside the lane, which goes on with the next. */
+/** A verification that takes longer goes on apart from the lane, which goes on with the next settlement. */
 const PATIENCE_MS = 250;
 /** When what could not be judged is taken again. */
 const UNDECIDED_MS = 1000;
@@ -42,14 +42,14 @@ interface LaneSendingOptions {
   readonly batchRules: Omit<BatchRules, 'maxGas'>;
   /** Milliseconds; 0 for a chain that mines on demand. */
   readonly headMaxAgeMs: number;
-  /** Takes only what nobody else may send. */
+  /** Takes only settlements that name this signer. */
   readonly isRetiring: boolean;
   readonly clock: Clock;
 }
 
 /**
- * What was judged longer ago is given back and judged again. A key that a service keeps signs a few in a second, and
- * those behind would be sent on what the chain said long before.
+ * A simulation older than this is repeated before the send. A remote key service signs only a few in a second, and those
+ * behind would be sent on an old state of the chain.
  */
 const FRESH_MS = 3000;
 
@@ -65,7 +65,7 @@ export class LaneSending implements Sending {
 
   constructor(private readonly options: LaneSendingOptions) {}
 
-  /** What a lane that was opened anew begins with. */
+  /** The state of a lane that was reopened. */
   reset(): void {
     this.options.readiness.reset();
     this.#failure = undefined;
@@ -107,7 +107,7 @@ export class LaneSending implements Sending {
     const generation = this.#generation;
     const watched = round
       .catch((error: unknown) => {
-        // Opened anew meanwhile: what an earlier opening ran into is over with it.
+        // Reopened meanwhile: a failure of an earlier opening does not count.
         if (generation !== this.#generation) return;
         this.#failure ??=
           error instanceof Error ? error : new Error('a value that is not an Error was thrown');
@@ -151,7 +151,7 @@ export class LaneSending implements Sending {
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
     }
-    // Opened anew meanwhile: what this round has taken is ready again already.
+    // Reopened meanwhile: the settlements of this round are ready again already.
     if (openings !== state.openings) return;
     if (rechecked === undefined) {
       await this.#giveBack(held, taken);

@@ -39,10 +39,10 @@ describe('pushFor', () => {
 describe('refusalOf', () => {
   const underpriced = { kind: 'underpriced', leastTipWei: undefined } as const;
   it.each([
-    ['nobody was asked', [], undefined],
+    ['no endpoint was asked', [], undefined],
     ['one has it', [{ kind: 'rejected' }, { kind: 'accepted' }], undefined],
     ['one had it before', [{ kind: 'already_known' }, underpriced], undefined],
-    ['nobody says why', [{ kind: 'unknown' }], undefined],
+    ['no endpoint says why', [{ kind: 'unknown' }], undefined],
     ['it is too cheap for all', [underpriced, { kind: 'unknown' }], 'price'],
     ['all say it is not to be had', [{ kind: 'rejected' }, { kind: 'unknown' }], 'bytes'],
   ] as const)('%s', (_, results, refusal) => {

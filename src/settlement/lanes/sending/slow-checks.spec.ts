@@ -32,7 +32,7 @@ async function checked(check: () => Promise<Rechecked<Sendable>>) {
 }
 
 describe('a settlement that is looked at beside the loop', () => {
-  it('is told as it was found', async () => {
+  it('reports its result', async () => {
     expect((await checked(() => Promise.resolve(SENT))).result).toEqual([SENT]);
   });
 
@@ -69,7 +69,7 @@ describe('a settlement that is looked at beside the loop', () => {
     expect(errors).toHaveLength(3);
   });
 
-  it('is not heard of any more once the lane is opened anew', async () => {
+  it('reports nothing once the lane is reopened', async () => {
     let isTold = false;
     const checks = new SlowChecks<Sendable>({
       onDecided: () => (isTold = true),

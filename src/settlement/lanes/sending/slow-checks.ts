@@ -45,14 +45,14 @@ export class SlowChecks<T extends Sendable> {
     return true;
   }
 
-  /** What was decided since this was last asked. */
+  /** The decisions since the last call. */
   takeDecided(): readonly Rechecked<T>[] {
     const decided = this.#decided;
     this.#decided = [];
     return decided;
   }
 
-  /** Drops everything; what is still under way is not heard any more. */
+  /** Drops everything; results of checks under way are ignored. */
   clear(): void {
     this.#generation += 1;
     this.#running.clear();

@@ -8,7 +8,7 @@ const REVERTS_MAX = 2;
 const ASSETS_MAX = 4096;
 
 /**
- * Assets whose transactions succeeded and paid nobody: they take any call, or tell a simulation from a
+ * Assets whose transactions succeeded without paying: they take any call, or can distinguish a simulation from a
  * transaction. Each such transaction costs gas, and no payer can be blamed for it.
  */
 export class AssetSuspension {

@@ -8,7 +8,7 @@ export interface LaneSlot {
   running: Promise<void> | undefined;
   /** Rounds in which this lane was free and left to others. */
   passed: number;
-  /** It is above the share of this process: its lease is given back as soon as it has come to a stop. */
+  /** It is above the share of this process: its lease is released as soon as it has come to a stop. */
   isHandedOver: boolean;
   /** The log says that it has been resyncing for long. */
   isResyncTold: boolean;

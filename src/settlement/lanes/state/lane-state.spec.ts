@@ -80,7 +80,7 @@ describe('what a lane knows of itself', () => {
     ['one above the last', [0, 1, 2], 0, 16, [3]],
     ['none that the chain has used', [3], 2, 16, [2]],
     ['no more than are wanted', [], 0, 2, [0, 1]],
-  ])('which of four account nonces nobody will use: %s', (_, stored, used, most, expected) => {
+  ])('which of four account nonces no attempt will use: %s', (_, stored, used, most, expected) => {
     state.open(
       stored.map((nonce) => tracked(nonce)),
       false,
@@ -133,7 +133,7 @@ describe('what a lane knows of itself', () => {
     expect([...(remembered?.payments.keys() ?? [])]).toEqual(['s0']);
   });
 
-  it('forgets all at an opening, and can be told from what it was', () => {
+  it('forgets all at an opening, and has another number then', () => {
     state.allocated(tracked(7));
     const before = state.openings;
     state.open([], false);
@@ -203,7 +203,7 @@ describe('an attempt', () => {
     expect(mostCostOf(anAttempt(0, [aTransaction(1), noop, aTransaction(2)]))).toBe(21_000_000n);
   });
 
-  it('has a newest transaction, or is none', () => {
+  it('has a newest transaction, or is no attempt', () => {
     expect(newestTransactionOf(anAttempt(0, [aTransaction(1), noop]))).toBe(noop);
     expect(() => newestTransactionOf(anAttempt(0, []))).toThrow(TypeError);
   });

@@ -40,7 +40,7 @@ export class LaneState {
     this.#window = new LaneWindow(windowMax, false);
   }
 
-  /** Begins anew with what the ledger and the chain say. */
+  /** Starts with the state that ledger and chain show. */
   open(attempts: readonly TrackedAttempt[], isSignerWithCode: boolean): void {
     this.#openings += 1;
     this.#attempts = new Map(attempts.map((tracked) => [tracked.accountNonce, tracked]));
@@ -95,7 +95,7 @@ export class LaneState {
     this.#finalBelow = Math.max(this.#finalBelow, accountNonce + 1);
   }
 
-  /** What has to be stored again in a ledger that went back. */
+  /** The attempts to store again in a ledger that went back. */
   get remembered(): readonly RememberedAttempt[] {
     return this.attempts.map(({ attempt, payments }) => ({ attempt, payments: new Map(payments) }));
   }

@@ -37,7 +37,7 @@ interface TrackedAttemptOptions {
   readonly nowMs: number;
 }
 
-/** An attempt in flight with what its lane remembers of it. All of it can be found out anew. */
+/** An attempt in flight with the state its lane keeps of it. All of this can be read again. */
 export class TrackedAttempt {
   attempt: Attempt;
   readonly payments: Map<string, AcceptedPayment>;
@@ -87,7 +87,7 @@ export class TrackedAttempt {
     return this.attempt.transactions[0]?.signedAt ?? this.sentAt;
   }
 
-  /** Whether the transaction of this hash is one of ours that settles something. */
+  /** Whether the transaction of this hash belongs to the attempt and settles something. */
   isSettledBy(hash: Hex): boolean {
     return this.attempt.transactions.some((one) => one.hash === hash && !one.isNoop);
   }
