@@ -9,15 +9,18 @@ import {
   explainUnknownUse,
 } from '../protocol/diagnosis/diagnosis.js';
 import { identityOf } from '../protocol/payment/identity.js';
+import { chainIdOf, chainIdOfV1Name } from '../protocol/payment/network.js';
 import {
   type ParsedPayment,
   parsePayment,
+  type PaymentEnvelope,
   readEnvelope,
   type ResponseEcho,
 } from '../protocol/payment/parse-payment.js';
 import type { Payment, Purpose } from '../protocol/payment/payment.js';
-import type { JsonObject } from '../protocol/payment/wire-values.js';
+import { type JsonObject, readAddress } from '../protocol/payment/wire-values.js';
 import type { Reason } from '../protocol/reasons.js';
+import { isSchemeName } from '../protocol/schemes/registry.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
 import {
@@ -28,7 +31,6 @@ import {
 import { envelopeFinding } from './dto/malformed.js';
 import { PaymentObserver, type RequestSubject, type SettleResult } from './payment-observer.js';
 import { type ReadRequest, refusalOf, type Refused } from './refusal.js';
-import { subjectOf } from './request-subject.js';
 import type { Connection } from './settle/requester-wait.js';
 import { SettleService } from './settle/settle.service.js';
 import { type SettleAnswer, SettleAnswers } from './settle/settle-answer.js';
@@ -300,4 +302,32 @@ function payerOf(
   const isV1 = envelope.paymentPayload['x402Version'] === 1 || !versions.includes(2);
   const payer = payerAsSent ?? (isV1 ? '' : undefined);
   return payer === undefined ? {} : { payer };
+}
+
+/**
+ * What a request is about, for counting it: also where the payment could not be parsed.
+ *
+ * @param isServed - whether this deployment serves a chain.
+ */
+export function subjectOf(
+  { paymentPayload, paymentRequirements }: PaymentEnvelope,
+  parsed: ParsedPayment,
+  isServed: (chainId: number) => boolean,
+): RequestSubject {
+  const named = paymentRequirements['scheme'];
+  const scheme = isSchemeName(named) ? named : undefined;
+  if (parsed.ok) {
+    const { dialect, requirements } = parsed.payment;
+    const { chainId, asset } = requirements;
+    return { x402Version: dialect.x402Version, scheme, chainId, asset };
+  }
+  const version = paymentPayload['x402Version'];
+  const { networkAsSent } = parsed.correspondent;
+  const chainId = chainIdOf(networkAsSent) ?? chainIdOfV1Name(networkAsSent);
+  return {
+    x402Version: version === 1 || version === 2 ? version : undefined,
+    scheme,
+    chainId: chainId !== undefined && isServed(chainId) ? chainId : undefined,
+    asset: readAddress(paymentRequirements['asset']),
+  };
 }

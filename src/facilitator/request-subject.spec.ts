@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parsePayment } from '../protocol/payment/parse-payment.js';
+import { subjectOf } from './facilitator.service.js';
 import type { RequestSubject } from './payment-observer.js';
-import { subjectOf } from './request-subject.js';
 
 const ASSET = '0xCE24439F2D9C6A2289F741120FE202248B666666';
 const isServed = (chainId: number): boolean => chainId === 56;

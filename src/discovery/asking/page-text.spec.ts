@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { pageText } from './page-text.js';
+import { pageText } from './discovery.controller.js';
 
 describe('an answer as JSON', () => {
   it.each([

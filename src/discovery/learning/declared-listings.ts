@@ -2,7 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import type { ListingRules } from '../../protocol/listing/judge-terms.js';
 import type { Listing } from '../../protocol/listing/listing.js';
-import { readDeclaration } from '../../protocol/listing/read-declaration.js';
+import { BAZAAR, readDeclaration } from '../../protocol/listing/read-declaration.js';
 import { hashOf } from '../../protocol/payment/hash.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import type { Payment } from '../../protocol/payment/payment.js';
@@ -16,10 +16,9 @@ import type {
   SettleExtension,
 } from '../../settlement/settle-extension.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
-import type { ListingCode } from '../codes.js';
+import { type ListingCode, MEANINGS } from '../codes.js';
 import type { Declared } from '../declared.js';
 import { callOf, placeNamed } from '../postgres/entry-rows.js';
-import { extensionResponses } from './extension-responses.js';
 import { KnownRefusals } from './known-refusals.js';
 
 /**
@@ -143,4 +142,25 @@ class CarriedListing implements CarriedExtension {
       ? undefined
       : this.catalogue.refusals?.of({ chainId, payTo, type, resource, call: callOf(listing) });
   }
+}
+
+/** What a later answer may change. */
+const OPEN: ReadonlySet<ListingCode> = new Set(['awaiting_outcome', 'first_request_counts']);
+
+/**
+ * The value of `EXTENSION-RESPONSES`: JSON in base64. Everything that is not `processing` is the last word on what
+ * this request declared.
+ *
+ * @param path - of the field that is wrong.
+ */
+function extensionResponses(code: ListingCode, path: string | undefined): string {
+  const response = OPEN.has(code)
+    ? { status: 'processing', code, status_url: '/discovery/status' }
+    : {
+        status: 'rejected',
+        code,
+        ...(path !== undefined && { path }),
+        rejectedReason: `${code}: ${MEANINGS[code]}`,
+      };
+  return Buffer.from(JSON.stringify({ [BAZAAR]: response })).toString('base64');
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import { CodedError } from '../../platform/http/coded-error.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
+import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { ExportQueryDto } from '../sellers/dto/settlement-filter.dto.js';
 import { fromArchive, historyOff, notYours } from '../sellers/history-problems.js';
 import { filterOf, type SettlementFilter } from '../sellers/settlement-filter.js';
@@ -11,7 +12,6 @@ import {
   type SettlementReader,
 } from '../sellers/settlement-reader.js';
 import { csvOf } from './csv.js';
-import { ndjsonOf } from './ndjson.js';
 
 const FORMATS = {
   csv: { contentType: 'text/csv; charset=utf-8; header=present', encode: csvOf },
@@ -99,5 +99,14 @@ async function* pagesOf(
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;
     page = await reader.page(filter, last.position, PAGE);
+  }
+}
+
+/** A line of JSON for each settlement, in the form of the look-up. */
+async function* ndjsonOf(
+  pages: AsyncIterable<readonly Settlement[]>,
+): AsyncGenerator<Buffer, void> {
+  for await (const page of pages) {
+    yield Buffer.from(page.map((one) => `${JSON.stringify(statusOf(one))}\n`).join(''));
   }
 }

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type {
   ArchivedSettlement,
   ArchiveQuery,
@@ -6,7 +7,6 @@ import type { ArchiveReader } from '../archive-reader.js';
 import { type ArchivedRow, settlementOfRow } from '../archived-row.js';
 import { bytesOf } from './bytea.js';
 import { asked, type Database } from './database.js';
-import { prepared, type Statement } from './prepared.js';
 import { SCHEMA } from './tables.js';
 
 /** Of one authorization, transaction or key there are a few; who makes more sees those that count most. */
@@ -92,3 +92,20 @@ const BY_TRANSACTION: Statement = {
     (transactions @> array[$2::bytea] or (transactions is null and transaction = $2))`),
 };
 const BY_KEY: Statement = { name: 'by-key', text: where('bound_key = $1 or sold_key = $1') };
+
+/** A query that each connection plans once: to plan one over every month takes longer than to answer it. */
+interface Statement {
+  /** Its own; a connection knows one text by it. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** @param values - `$1` and so on. */
+async function prepared<T extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  { name, text }: Statement,
+  values: readonly unknown[],
+): Promise<readonly T[]> {
+  const { rows } = await pool.query<T>({ name, text, values: [...values] });
+  return rows;
+}

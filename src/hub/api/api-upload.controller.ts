@@ -9,7 +9,8 @@ import { HubAccess } from '../auth/hub-access.service.js';
 import { Describes, STORED } from '../hub.openapi.js';
 import { descriptorOf, HubService } from '../hub.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
-import { NAME_MAX_BYTES } from '../names.js';
+import { mediaTypeIn } from '../media-type.js';
+import { isShortName, NAME_MAX_BYTES } from '../names.js';
 import type { NewObject } from '../storage/storage-provider.js';
 import { bodyPieces, drain, readBody } from '../wire/body-reader.js';
 import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
@@ -17,7 +18,6 @@ import { HubRefusal } from '../wire/hub-refusal.js';
 import { type FilePart, readMultipart } from '../wire/multipart.js';
 import { HubApi, readDto } from './hub-request.js';
 import { MessageDto } from './hub-requests.dto.js';
-import { contentTypeIn, ownBucketOf } from './upload-fields.js';
 
 /** Bytes of a form beside its file. */
 const FORM_OVERHEAD_BYTES = 262_144;
@@ -112,4 +112,33 @@ export class ApiUploadController {
       ...contentTypeIn(textOf(fields, 'contenttype')),
     };
   }
+}
+
+/**
+ * The bucket a message names itself: the text `name` of a message that is a JSON object. Agents
+ * write their own name there.
+ *
+ * @returns an empty text without a valid name of a bucket.
+ */
+function ownBucketOf(message: string): string {
+  if (!message.trimStart().startsWith('{')) return '';
+  try {
+    const { name } = JSON.parse(message) as { readonly name?: unknown };
+    return typeof name === 'string' && isShortName('bucket', name) ? name : '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * What the client says the bytes are, by a field of its own: the type of a form's part is whatever its library
+ * puts there.
+ *
+ * @throws HubRefusal when it is no media type.
+ */
+function contentTypeIn(given: string): Pick<NewObject, 'contentType'> {
+  if (given === '') return {};
+  const contentType = mediaTypeIn(given);
+  if (contentType === undefined) throw HubRefusal.malformed('contentType must be a media type');
+  return { contentType };
 }

@@ -1,5 +1,6 @@
 import {
   Body,
+  Catch,
   Controller,
   Get,
   Header,
@@ -12,11 +13,18 @@ import {
 import type { Request } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
+import { ErrorFilter } from '../../platform/http/error.filter.js';
 import { OpsOnly } from '../../platform/http/ops.js';
 import { DescribesAct, DescribesList, TAKEDOWN_REFUSALS } from './operators.openapi.js';
 import { RestorationDto, RowsDto, TakedownDto } from './takedown.dto.js';
 import { Takedowns } from './takedowns.service.js';
-import { TakedownsErrorFilter } from './takedowns-error.filter.js';
+
+/** Errors of the operators' routes of the hub, in the shape that operators know. */
+@Catch()
+class TakedownsErrorFilter extends ErrorFilter {
+  protected override readonly unavailable =
+    'The storage or the index of the hub is unavailable. Try again.';
+}
 
 /** No cache may keep an answer. */
 const Private = (): MethodDecorator => Header('Cache-Control', 'no-store');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { byteRangeOf, hasTag } from './byte-range.js';
+import { byteRangeOf, hasTag } from './payload-response.js';
 
 const part = (from: number, length: number) => ({ kind: 'part', from, length });
 

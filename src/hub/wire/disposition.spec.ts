@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { disposition } from './disposition.js';
+import { disposition } from './payload-response.js';
 
 describe('attachment', () => {
   it.each([

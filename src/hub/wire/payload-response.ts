@@ -3,8 +3,6 @@ import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { isShown } from '../media-type.js';
 import type { StoredObject } from '../storage/storage-provider.js';
-import { byteRangeOf, hasTag } from './byte-range.js';
-import { disposition } from './disposition.js';
 import { inSteps, limitSilence } from './slow-reader.js';
 
 /** Out of memory before the next request of its connection comes. */
@@ -87,4 +85,61 @@ async function* resumed(
 ): AsyncGenerator<Uint8Array> {
   yield first;
   yield* rest;
+}
+
+/** A header stays far below what servers and proxies take. */
+const NAME_MAX = 255;
+
+/**
+ * `Content-Disposition` with a name from outside (RFC 6266): plain ASCII for old clients, and
+ * the name itself percent-encoded (RFC 5987). Neither can end the header or the quotes.
+ */
+export function disposition(how: 'attachment' | 'inline', name: string): string {
+  const short = Array.from(name).slice(0, NAME_MAX).join('');
+  const plain = short.replaceAll(/[^\x20-\x7e]|["\\%;]/g, '_');
+  const header = `${how}; filename="${plain}"`;
+  return plain === short ? header : `${header}; filename*=UTF-8''${extValue(short)}`;
+}
+
+/** RFC 5987 `value-chars`. */
+function extValue(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** What a GET wants of a payload of `size` bytes. */
+type ByteRange =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'part'; readonly from: number; readonly length: number }
+  | { readonly kind: 'unsatisfiable' };
+
+const ALL: ByteRange = { kind: 'all' };
+
+/**
+ * Reads `Range` (RFC 9110 §14). Several ranges, other units and what is malformed are answered with
+ * everything, as the RFC allows.
+ */
+export function byteRangeOf(header: string | undefined, size: number): ByteRange {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
+  const [, first = '', last = ''] = match ?? [];
+  if (match === null || (first === '' && last === '')) return ALL;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? { kind: 'unsatisfiable' } : { kind: 'part', from: size - length, length };
+  }
+  const from = Number(first);
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== '' && Number(last) < from) return ALL;
+  return from >= size ? { kind: 'unsatisfiable' } : { kind: 'part', from, length: end - from + 1 };
+}
+
+/** Whether a list of entity tags (`If-None-Match`) holds this one, by weak comparison. */
+export function hasTag(list: string | undefined, tag: string): boolean {
+  if (list === undefined) return false;
+  return list
+    .split(',')
+    .map((one) => one.trim().replace(/^W\//, ''))
+    .some((one) => one === '*' || one === tag);
 }

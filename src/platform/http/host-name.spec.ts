@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isServedHere } from './host-name.js';
+import { isServedHere } from './ops-server.js';
 
 const NAMES = ['localhost', 'facilitator'];
 

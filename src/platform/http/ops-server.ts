@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { isIP } from 'node:net';
 import {
   Injectable,
   type OnApplicationBootstrap,
@@ -8,7 +9,6 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
 import { StartError } from '../../protocol/errors.js';
 import { AppConfig } from '../config/app-config.js';
-import { isServedHere } from './host-name.js';
 import { markOps } from './ops.js';
 import { limitServer, portProblem } from './server-limits.js';
 
@@ -59,4 +59,18 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#server?.close();
     this.#server?.closeAllConnections();
   }
+}
+
+/**
+ * Whether a request names a host of this service. Another site can point its own name to this
+ * address (DNS rebinding): a browser on this machine then takes the answers for that site's. An IP
+ * address cannot be rebound, and a request without a host is not from a browser.
+ *
+ * @param host - the `Host` of the request.
+ * @param names - in lower case, without ports.
+ */
+export function isServedHere(host: string | undefined, names: readonly string[]): boolean {
+  if (host === undefined) return true;
+  const name = host.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
+  return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || names.includes(name);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { leavingFor } from './leaving.js';
+import { leavingFor } from './redis-connection.js';
 
 describe('a connection leaves its server', () => {
   it.each([

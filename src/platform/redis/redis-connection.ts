@@ -7,7 +7,6 @@ import {
 } from '../config/redis-address.js';
 import type { Secret } from '../config/secret.js';
 import { DEPLOYMENT_TAG } from './hash-slot.js';
-import { leavingFor } from './leaving.js';
 import type { SharedRedis } from './ledger-connections.js';
 import { connectorOf } from './sentinel-connector.js';
 import { slotConnectorOf } from './slot-connector.js';
@@ -189,5 +188,29 @@ function sentinelOptions(address: SentinelAddress): Options {
     sentinelRetryStrategy: SHARED_OPTIONS.retryStrategy,
     // Addresses that Sentinels tell of each other may be of a network that is not ours.
     updateSentinels: false,
+  };
+}
+
+/**
+ * The server has become a replica, the slot has moved, or the cluster is down: the connection has
+ * to find the primary again.
+ */
+const IS_ELSEWHERE = /^(READONLY|MOVED|CLUSTERDOWN) /;
+/** Without a primary each answer says so: the next look is as long after the last one. */
+const LEAVES_EACH_MS = 500;
+
+/**
+ * When a connection leaves its server for an answer, and looks for another one. One for each connection.
+ *
+ * @param clock - milliseconds that only grow.
+ */
+export function leavingFor(
+  clock: () => number = () => performance.now(),
+): (error: Error) => boolean {
+  let leftAt = Number.NEGATIVE_INFINITY;
+  return ({ message }) => {
+    if (!IS_ELSEWHERE.test(message) || clock() - leftAt < LEAVES_EACH_MS) return false;
+    leftAt = clock();
+    return true;
   };
 }

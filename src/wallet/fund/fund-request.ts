@@ -4,7 +4,6 @@ import type { WalletAsset } from '../../platform/config/wallet-assets.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { FundAnswer, FundInput } from '../tools/fund-shapes.js';
 import { WalletError } from '../wallet-error.js';
-import { coinRequest, tokenRequest } from './payment-request.js';
 import { qrPicture } from './qr-picture.js';
 
 /** What all coins of EVM chains have. */
@@ -112,4 +111,25 @@ function pictureOf(text: string): FundAnswer['qr'] {
 
 function invalid(message: string): WalletError {
   return new WalletError('invalid_request', message);
+}
+
+/**
+ * A request to be paid as wallets read it from a link or a picture (EIP-681).
+ *
+ * @param amount - atomic units; the payer chooses it where it is absent.
+ */
+function tokenRequest(
+  token: Address,
+  chainId: number,
+  to: Address,
+  amount: bigint | undefined,
+): string {
+  const value = amount === undefined ? '' : `&uint256=${amount}`;
+  return `ethereum:${getAddress(token)}@${chainId}/transfer?address=${getAddress(to)}${value}`;
+}
+
+/** The same in the native coin of a chain. @param amount - wei. */
+function coinRequest(chainId: number, to: Address, amount: bigint | undefined): string {
+  const value = amount === undefined ? '' : `?value=${amount}`;
+  return `ethereum:${getAddress(to)}@${chainId}${value}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { withContentType } from './typed-request.js';
+import { withContentType } from './wallet-fetch.js';
 
 const typeOf = (body: string | undefined, headers: Record<string, string> = {}): unknown => {
   const request = { url: 'https://seller.example/', method: 'POST', headers, body } as const;

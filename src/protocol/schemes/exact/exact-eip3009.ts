@@ -3,14 +3,14 @@ import type { Eip3009Authorization } from '../../evm/authorization.js';
 import { settlementCall, TRANSFER_WITH_BYTES, TRANSFER_WITH_VRS } from '../../evm/calls.js';
 import { innerSignatureOf } from '../../evm/erc6492.js';
 import type { Eip3009Claim } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
 import type { Encoded } from '../encoded.js';
 import { EIP3009 } from '../methods/eip3009.js';
 import { reasonOfRevert } from '../revert-reason.js';
-import type { Action } from '../scheme.js';
+import type { Action, HiddenUse } from '../scheme.js';
 import { transferIn } from '../transfer-evidence.js';
 import { diagnose } from './diagnose.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
-import { mayHideUse } from './hidden-use.js';
 import { termsMismatchOfEip3009, verifyEip3009 } from './verify-eip3009.js';
 import { DEPLOYMENT_GAS } from './verify-undeployed.js';
 
@@ -118,4 +118,14 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
 /** A value that is no text cannot be part of an EIP-712 domain, and converting it may throw. */
 function textOrNothing(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * Whether a refusal of a payment by EIP-3009 may be that of one which the chain has executed: the checks
+ * that come before that of its nonce look at things that its own execution, or the time since, has changed.
+ */
+function mayHideUse(reason: Reason): HiddenUse {
+  if (reason === 'invalid_exact_evm_payload_authorization_valid_before') return 'yes';
+  // Code of the payer may have come after the payment.
+  return reason === 'invalid_exact_evm_signature' ? 'if_payer_has_code' : 'no';
 }

@@ -2,6 +2,7 @@ import { type Address, decodeAbiParameters } from 'viem';
 import type { Permit2Authorization } from '../../evm/authorization.js';
 import { SETTLE, SETTLE_WITH_PERMIT, settlementCall } from '../../evm/calls.js';
 import type { Permit2Claim } from '../../payment/payment.js';
+import { type Explanations, wrongNetwork, wrongScheme } from '../explain-frame.js';
 import {
   PERMIT2_ANSWERS,
   PERMIT2_REASONS,
@@ -10,9 +11,9 @@ import {
   presentedByPermit2,
 } from '../permit2/answers.js';
 import { decodePermit2 } from '../permit2/decode.js';
+import { PERMIT2_EXPLANATIONS } from '../permit2/explain.js';
 import { verifyWitness } from '../permit2/verify-witness.js';
 import type { Action } from '../scheme.js';
-import { EXPLANATIONS } from './explain-permit2.js';
 import { EXACT_WITNESS, termsMismatchOfPermit2 } from './verify-permit2.js';
 
 /** token, amount, nonce, deadline, owner, witness.to, witness.validAfter */
@@ -66,3 +67,10 @@ function termsOf(signed: Signed): (Address | bigint)[] {
   const { token, amount, spender, deadline, witnessTo, witnessValidAfter } = signed;
   return [token, amount, spender, deadline, witnessTo, witnessValidAfter];
 }
+
+/** Where a payment by Permit2 is wrong, for each reason of its checks. */
+export const EXPLANATIONS: Explanations<Permit2Claim> = {
+  ...PERMIT2_EXPLANATIONS,
+  unsupported_payload_type: wrongScheme('exact'),
+  invalid_exact_evm_network_mismatch: wrongNetwork,
+};

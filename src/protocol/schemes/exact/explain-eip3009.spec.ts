@@ -14,8 +14,8 @@ import {
 import type { Finding } from '../../diagnosis/finding.js';
 import type { Reason } from '../../reasons.js';
 import { EXPIRY_MARGIN_SECONDS } from '../verdict.js';
+import { EXPLANATIONS } from './exact-permit2.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
-import { EXPLANATIONS } from './explain-permit2.js';
 
 const AUTHORIZATION = 'paymentPayload.payload.authorization';
 const EXTRA = 'paymentRequirements.extra';

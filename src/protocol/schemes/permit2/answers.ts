@@ -1,16 +1,17 @@
 import type { Address, Hex } from 'viem';
 import type { Permit2Authorization } from '../../evm/authorization.js';
+import { type Call, permit2AllowanceCall } from '../../evm/calls.js';
+import type { InFlightKind } from '../../payment/accepted-payment.js';
 import type { HashPart } from '../../payment/hash.js';
 import type { Permit2Claim, Requirements } from '../../payment/payment.js';
 import { isUint256 } from '../../payment/wire-values.js';
+import type { Reason } from '../../reasons.js';
 import type { PresentedAuthorization } from '../authorization-method.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
 import { reasonOfRevert } from '../revert-reason.js';
-import type { Action, SignedParts } from '../scheme.js';
+import type { Action, CallTerms, HiddenUse, Preparation, SignedParts } from '../scheme.js';
 import { transferIn } from '../transfer-evidence.js';
-import { approvalBefore, permit2Allowance, permit2InFlightKind } from './approving.js';
 import { diagnosePermit2 } from './diagnose.js';
-import { mayHideUse } from './hidden-use.js';
 
 /** What every scheme answers alike that pays by a Permit2 witness transfer through a proxy. */
 export const PERMIT2_ANSWERS = {
@@ -85,4 +86,47 @@ export function presentedByPermit2({
     to: lower(to),
     ...rest,
   };
+}
+
+/** What the execution of a payment, or the time since, may have changed. */
+const HIDING_USE: ReadonlySet<Reason> = new Set<Reason>([
+  'permit2_deadline_expired',
+  'permit2_insufficient_balance',
+  'permit2_allowance_required',
+  'permit2_simulation_failed',
+]);
+
+/** Whether a refusal of a payment by Permit2 may be that of one which the chain has executed. */
+function mayHideUse(reason: Reason): HiddenUse {
+  if (HIDING_USE.has(reason)) return 'yes';
+  // Code of the payer may have come after the payment.
+  return reason === 'invalid_permit2_signature' ? 'if_payer_has_code' : 'no';
+}
+
+/** How a payer comes to have approved its token to Permit2, of every scheme that pays by it. */
+
+function permit2InFlightKind(authorization: Permit2Authorization): InFlightKind {
+  if (authorization.sponsoredPermit !== undefined) return 's';
+  return authorization.sponsoredApproval === undefined ? 'p' : 'a';
+}
+
+/** What it has approved counts where the payment does not bring an approval of its own. */
+function permit2Allowance(authorization: Permit2Authorization, asset: Address): Call | undefined {
+  const isOwn = permit2InFlightKind(authorization) === 'p';
+  return isOwn ? permit2AllowanceCall(asset, authorization.from) : undefined;
+}
+
+/** The payer's approval is mined before the payment is sent. */
+function approvalBefore(
+  { from, sponsoredApproval }: Permit2Authorization,
+  { asset, amount }: CallTerms,
+): Preparation | undefined {
+  return (
+    sponsoredApproval && {
+      transaction: sponsoredApproval,
+      proof: permit2AllowanceCall(asset, from),
+      least: amount,
+      failed: 'erc20_approval_broadcast_failed',
+    }
+  );
 }

@@ -9,8 +9,7 @@ import {
   newestTransactionOf,
   type SignedTransaction,
 } from '../../model/attempt.js';
-import { LaneWindow } from '../../model/lane-window.js';
-import { LaneState } from './lane-state.js';
+import { LaneState, LaneWindow } from './lane-state.js';
 import { type Inclusion, TrackedAttempt } from './tracked-attempt.js';
 
 const aTransaction = (n: number, more: Partial<SignedTransaction> = {}): SignedTransaction => ({

@@ -2,7 +2,6 @@ import type { Clock } from '../../../platform/concurrency/clock.js';
 import { Signal } from '../../../platform/concurrency/signal.js';
 import type { RememberedAttempt } from '../../ledger/lane-store.js';
 import type { LaneTrouble } from '../../model/lane-status.js';
-import { LaneWindow } from '../../model/lane-window.js';
 import type { TrackedAttempt } from './tracked-attempt.js';
 
 /** How long a lane remembers that its batches were too large. */
@@ -200,5 +199,36 @@ export class LaneState {
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
     this.onTrouble();
+  }
+}
+
+/** Attempts in flight that a lane starts with: enough for a busy start, few enough to repair by hand. */
+const WINDOW_START = 16;
+
+/**
+ * How many attempts a lane may have in flight: more while the chain takes them smoothly, half when it
+ * stalls. A signer with code (EIP-7702) has one, for nodes keep no more of such an account.
+ */
+export class LaneWindow {
+  #size: number;
+
+  constructor(
+    private readonly max: number,
+    private readonly isSignerWithCode: boolean,
+  ) {
+    this.#size = isSignerWithCode ? 1 : Math.min(WINDOW_START, max);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @param count - attempts that a block has just included within a block or two of being sent. */
+  grow(count: number): void {
+    if (!this.isSignerWithCode) this.#size = Math.min(this.max, this.#size + count);
+  }
+
+  shrink(): void {
+    this.#size = Math.max(1, Math.floor(this.#size / 2));
   }
 }

@@ -1,12 +1,23 @@
-import { ApiSchema } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
+import { applyDecorators, type Type as Class } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Transform, Type } from 'class-transformer';
+import { IsObject, ValidateIf, ValidateNested } from 'class-validator';
 import type { Address } from 'viem';
 import { NeedsOneOf } from '../../../platform/http/request.pipe.js';
 import { IsEvmAddress, IsText } from '../../../platform/http/validators.js';
 import { readAddress } from '../../../protocol/payment/wire-values.js';
 import { SIGNATURE_MAX_BYTES, type SignedMessage } from '../../auth/sign-in.js';
 import { AssertionDto } from '../../passkeys/dto/passkey.dto.js';
-import { IsPart } from './is-part.js';
+
+/** An object of another DTO class; it may be absent. */
+const IsPart = (part: Class, description: string): PropertyDecorator =>
+  applyDecorators(
+    ApiProperty({ type: () => part, required: false, description }),
+    ValidateIf((_dto, value) => value !== undefined),
+    IsObject(),
+    ValidateNested(),
+    Type(() => part),
+  );
 
 const optional = true;
 const SIGNATURE_MAX = 2 + 2 * SIGNATURE_MAX_BYTES;
