@@ -8,7 +8,7 @@ import { aRequest, ended, listening, until } from '../test/builders/platform/htt
 import { TEST_SEED } from '../test/support/seed.js';
 import { SeededRandom } from '../test/support/seeded-random.js';
 import { connectionOf, sendSettleAnswer } from './facilitator/settle-response.js';
-import { StreamSlots } from './hub/limits/stream-slots.js';
+import { StreamSlots } from './hub/limits/hub-limits.service.js';
 import { readBody } from './hub/wire/body-reader.js';
 import { sendJsonPieces } from './hub/wire/json-pieces.js';
 import { AppConfig } from './platform/config/app-config.js';

@@ -5,7 +5,7 @@ import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { HubIndex } from '../../src/hub/index/hub-index.js';
 import { HubListing } from '../../src/hub/index/hub-listing.js';
 import { PriceSeal } from '../../src/hub/index/price-seal.js';
-import { sweepOnce } from '../../src/hub/retention/retention.js';
+import { sweepOnce } from '../../src/hub/retention/retention-sweep.service.js';
 import { MemoryStorage } from '../../src/hub/storage/memory/memory-storage.provider.js';
 import { StorageOpening } from '../../src/hub/storage/storage-opening.js';
 import type { StoredObject } from '../../src/hub/storage/storage-provider.js';

@@ -6,11 +6,15 @@ import type { KnownRefills } from '../../settlement/ledger/queries/known-refills
 import type { ChainEvidence } from './chain-evidence.js';
 import { compareLane, type LaneAccount, missingNonces } from './compare-lane.js';
 import { compareTransaction } from './compare-transaction.js';
-import type { Finding } from './difference.js';
-import { Findings } from './findings.js';
-import { blockOf, byTransaction, withoutTransaction } from './grouping.js';
+import { type Finding, Findings } from './difference.js';
 import { gapsOf, LaneTransactions } from './lane-transactions.js';
-import type { RecordedSettlement, Sight } from './records.js';
+import {
+  blockOf,
+  byTransaction,
+  type RecordedSettlement,
+  type Sight,
+  withoutTransaction,
+} from './records.js';
 import { SecondLooks } from './second-looks.js';
 import type {
   Checkpoint,

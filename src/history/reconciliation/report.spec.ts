@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { hashNamed, LANE } from '../../../test/builders/history/reconciliation/records.js';
-import type { Finding } from './difference.js';
-import { Findings } from './findings.js';
+import { type Finding, Findings } from './difference.js';
 import { exitCodeOf, reportOf } from './report.js';
 import { readWindow } from './requested-window.js';
 import type { Reconciliation } from './settlement-history.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ATTEMPTS_MAX, pauseAfter } from './backoff.js';
+import { ATTEMPTS_MAX, pauseAfter } from './deliverer.js';
 
 const pauses = (random: number): number[] =>
   Array.from({ length: ATTEMPTS_MAX - 1 }, (_, index) => pauseAfter(index + 1, random) ?? NaN);

@@ -8,8 +8,7 @@ import {
   FetchError,
   type FetchRequest,
 } from '../../platform/fetch/safe-fetch.js';
-import { ATTEMPTS_MAX } from './backoff.js';
-import { Deliverer } from './deliverer.js';
+import { ATTEMPTS_MAX, Deliverer } from './deliverer.js';
 import { challengeBody } from './event-body.js';
 import { WebhookSecrets } from './signature.js';
 import { CHALLENGE_EVENT, type Webhook } from './webhook.js';

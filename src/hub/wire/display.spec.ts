@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isDisplayed } from './display.js';
+import { isDisplayed } from '../api/api-download.controller.js';
 
 const asked = (method: string, accept: string | undefined, display = '', download = ''): boolean =>
   isDisplayed({ method, accept, display, download });

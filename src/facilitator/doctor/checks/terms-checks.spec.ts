@@ -8,9 +8,13 @@ import {
   tokenFacts,
   v2Terms,
 } from '../../../../test/builders/facilitator/doctor/doctor.js';
-import { DEFAULT_ASSET_KEYS, defaultAssetDecimals } from '../default-assets.js';
 import type { Offer } from './offer.js';
-import { type JudgedOffer, termsFindings } from './terms-checks.js';
+import {
+  DEFAULT_ASSET_KEYS,
+  defaultAssetDecimals,
+  type JudgedOffer,
+  termsFindings,
+} from './terms-checks.js';
 
 const PERMIT = 'eip2612GasSponsoring';
 const APPROVAL = 'erc20ApprovalGasSponsoring';

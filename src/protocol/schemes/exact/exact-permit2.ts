@@ -1,7 +1,10 @@
 import { type Address, decodeAbiParameters } from 'viem';
-import type { Permit2Authorization } from '../../evm/authorization.js';
+import { asPermit2Authorization, type Permit2Authorization } from '../../evm/authorization.js';
 import { SETTLE, SETTLE_WITH_PERMIT, settlementCall } from '../../evm/calls.js';
-import type { Permit2Claim } from '../../payment/payment.js';
+import type { ChainReader } from '../../evm/chain-reader.js';
+import { permit2Digest } from '../../evm/typed-data.js';
+import type { Payment, Permit2Claim } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
 import { type Explanations, wrongNetwork, wrongScheme } from '../explain-frame.js';
 import {
   PERMIT2_ANSWERS,
@@ -12,9 +15,13 @@ import {
 } from '../permit2/answers.js';
 import { decodePermit2 } from '../permit2/decode.js';
 import { PERMIT2_EXPLANATIONS } from '../permit2/explain.js';
-import { verifyWitness } from '../permit2/verify-witness.js';
+import {
+  isTooEarly,
+  isTooLate,
+  verifyWitness,
+  type WitnessRules,
+} from '../permit2/verify-witness.js';
 import type { Action } from '../scheme.js';
-import { EXACT_WITNESS, termsMismatchOfPermit2 } from './verify-permit2.js';
 
 /** token, amount, nonce, deadline, owner, witness.to, witness.validAfter */
 const SETTLE_WORDS = [
@@ -74,3 +81,48 @@ export const EXPLANATIONS: Explanations<Permit2Claim> = {
   unsupported_payload_type: wrongScheme('exact'),
   invalid_exact_evm_network_mismatch: wrongNetwork,
 };
+
+/** The exact scheme with Permit2 (V2 only). */
+export const EXACT_WITNESS: WitnessRules<Permit2Claim, Permit2Authorization> = {
+  mismatch: (payment, claim, { chain }, now) => termsMismatchOfPermit2(payment, claim, chain, now),
+  isSenderBound: false,
+  proxyOf: ({ permit2Proxy }) => permit2Proxy,
+  authorizationOf: asPermit2Authorization,
+  digestOf: permit2Digest,
+  callOf: (authorization, { asset }) => settlementCall(authorization, asset),
+};
+
+/**
+ * The first broken one of the checks that need neither the chain nor the signature.
+ *
+ * @param now - Unix seconds; absent when time does not matter any more.
+ */
+function termsMismatchOfPermit2(
+  payment: Payment,
+  claim: Permit2Claim,
+  chain: Pick<ChainReader, 'schemeContracts'>,
+  now?: bigint,
+): Reason | undefined {
+  return wrongFrame(payment) ?? firstBrokenTerm(payment, claim, chain, now);
+}
+
+function wrongFrame({ requirements, accepted }: Payment): Reason | undefined {
+  if (accepted.scheme !== 'exact') return 'unsupported_payload_type';
+  return accepted.network === requirements.networkAsSent
+    ? undefined
+    : 'invalid_exact_evm_network_mismatch';
+}
+
+function firstBrokenTerm(
+  { requirements }: Payment,
+  claim: Permit2Claim,
+  chain: Pick<ChainReader, 'schemeContracts'>,
+  now: bigint | undefined,
+): Reason | undefined {
+  if (claim.spender !== chain.schemeContracts.permit2Proxy) return 'invalid_permit2_spender';
+  if (claim.witnessTo !== requirements.payTo) return 'invalid_permit2_recipient_mismatch';
+  if (isTooLate(claim, now)) return 'permit2_deadline_expired';
+  if (isTooEarly(claim, now)) return 'permit2_not_yet_valid';
+  if (claim.amount !== requirements.amount) return 'permit2_amount_mismatch';
+  return claim.token === requirements.asset ? undefined : 'permit2_token_mismatch';
+}

@@ -18,7 +18,7 @@ import { EXACT_PERMIT2_PROXY } from '../../evm/contracts.js';
 import type { JsonObject } from '../../payment/wire-values.js';
 import { verifyWitness } from '../permit2/verify-witness.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
-import { EXACT_WITNESS } from './verify-permit2.js';
+import { EXACT_WITNESS } from './exact-permit2.js';
 
 const judge = (
   sent: Sent = {},

@@ -12,7 +12,7 @@ import {
 import type { Finding } from '../../diagnosis/finding.js';
 import type { UptoClaim } from '../../payment/payment.js';
 import type { Reason } from '../../reasons.js';
-import { UPTO_EXPLANATIONS } from './explain.js';
+import { UPTO_EXPLANATIONS } from './upto.js';
 
 const PERMIT = 'paymentPayload.payload.permit2Authorization';
 const ACCEPTED = 'paymentPayload.accepted';

@@ -8,7 +8,7 @@ import {
 } from '../../../../test/builders/protocol/schemes/upto/upto.js';
 import { UPTO_PERMIT2_PROXY } from '../../evm/contracts.js';
 import { type JsonObject, UINT256_MAX } from '../../payment/wire-values.js';
-import { payerAsSent, readUptoAmount, readUptoClaim, whyUnreadable } from './read-claim.js';
+import { payerAsSent, readUptoAmount, readUptoClaim, whyUnreadable } from './upto.js';
 
 const SHAPE = 'unsupported_payload_type';
 const VALUE = 'invalid_payload';

@@ -1,7 +1,19 @@
 import { type Address, decodeAbiParameters, getAddress } from 'viem';
+import type { Finding } from '../../diagnosis/finding.js';
 import type { UptoAuthorization } from '../../evm/authorization.js';
 import { UPTO_SETTLE, UPTO_SETTLE_WITH_PERMIT, uptoSettlementCall } from '../../evm/upto-calls.js';
-import type { UptoClaim } from '../../payment/payment.js';
+import type { Payment, UptoClaim } from '../../payment/payment.js';
+import {
+  isUint256,
+  type JsonObject,
+  readAddress,
+  readBytes,
+  readInteger,
+  readOptionalObject,
+  SIGNATURE_MAX_BYTES,
+} from '../../payment/wire-values.js';
+import type { Reason } from '../../reasons.js';
+import { type Explanations, wrongNetwork, wrongScheme } from '../explain-frame.js';
 import {
   PERMIT2_ANSWERS,
   PERMIT2_REASONS,
@@ -10,9 +22,9 @@ import {
   presentedByPermit2,
 } from '../permit2/answers.js';
 import { decodePermit2 } from '../permit2/decode.js';
+import { PERMIT2_EXPLANATIONS } from '../permit2/explain.js';
+import { readPermit2Claim } from '../permit2/read-claim.js';
 import type { Action, Scheme } from '../scheme.js';
-import { UPTO_EXPLANATIONS } from './explain.js';
-import { payerAsSent, readUptoAmount, readUptoClaim, whyUnreadable } from './read-claim.js';
 import { termsMismatchOfUpto, verifyUpto } from './verify-upto.js';
 
 /** token, maximum, nonce, deadline, amount, owner, witness.to, witness.facilitator, witness.validAfter */
@@ -87,3 +99,81 @@ export const UPTO: Scheme = {
   payerAsSent,
   kindExtra: ([facilitator]) => facilitator && { facilitatorAddress: getAddress(facilitator) },
 };
+
+const DECIMAL_DIGITS = /^\d{1,78}$/;
+
+export function payerAsSent(inner: JsonObject): unknown {
+  return readOptionalObject(inner['permit2Authorization'])?.['from'];
+}
+
+export function readUptoClaim(payload: JsonObject): UptoClaim | undefined {
+  const inner = readOptionalObject(payload['payload']);
+  if (inner === undefined || !hasShape(inner)) return undefined;
+  const signature = readBytes(inner['signature'], SIGNATURE_MAX_BYTES);
+  const permit = readPermit2Claim(inner, signature, payload);
+  const facilitator = readAddress(witnessIn(inner)?.['facilitator']);
+  if (permit === undefined || facilitator === undefined) return undefined;
+  return { ...permit, scheme: 'upto', facilitator };
+}
+
+/** The reference tells a payload of another shape from one whose values are malformed. */
+export function whyUnreadable(payload: JsonObject): Reason {
+  const inner = readOptionalObject(payload['payload']);
+  return inner !== undefined && hasShape(inner) ? 'invalid_payload' : 'unsupported_payload_type';
+}
+
+/** Whether every leaf is there, as a text. */
+function hasShape(inner: JsonObject): boolean {
+  const permit = readOptionalObject(inner['permit2Authorization']);
+  const permitted = readOptionalObject(permit?.['permitted']);
+  const witness = witnessIn(inner);
+  const leaves = [
+    inner['signature'],
+    permit?.['from'],
+    permit?.['spender'],
+    permit?.['nonce'],
+    permit?.['deadline'],
+    permitted?.['token'],
+    permitted?.['amount'],
+    witness?.['facilitator'],
+    witness?.['to'],
+    witness?.['validAfter'],
+  ];
+  return leaves.every((leaf) => typeof leaf === 'string');
+}
+
+function witnessIn(inner: JsonObject): JsonObject | undefined {
+  const permit = readOptionalObject(inner['permit2Authorization']);
+  return readOptionalObject(permit?.['witness']);
+}
+
+/** What a seller settles is a text of its own making: decimal digits, within uint256. */
+export function readUptoAmount(sent: unknown): bigint | undefined {
+  if (typeof sent !== 'string' || !DECIMAL_DIGITS.test(sent)) return undefined;
+  const amount = readInteger(sent);
+  return amount !== undefined && isUint256(amount) ? amount : undefined;
+}
+
+const AUTHORIZATION = 'paymentPayload.payload.permit2Authorization';
+
+/** Where a payment of at most what was signed is wrong, for each reason of its checks. */
+export const UPTO_EXPLANATIONS: Explanations<UptoClaim> = {
+  ...PERMIT2_EXPLANATIONS,
+  invalid_upto_evm_scheme: wrongScheme('upto'),
+  invalid_upto_evm_network_mismatch: wrongNetwork,
+  upto_facilitator_mismatch: (_, { facilitator }) => ({
+    path: `${AUTHORIZATION}.witness.facilitator`,
+    expected: 'extra.facilitatorAddress of /supported',
+    got: facilitator,
+  }),
+  invalid_upto_evm_payload_settlement_exceeds_amount: exceedsMaximum,
+  upto_amount_exceeds_permitted: exceedsMaximum,
+};
+
+function exceedsMaximum({ requirements }: Payment, { amount }: UptoClaim): Finding {
+  return {
+    path: 'paymentRequirements.amount',
+    expected: `at most ${amount}, which the payer signed`,
+    got: requirements.amount,
+  };
+}

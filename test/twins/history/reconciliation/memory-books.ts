@@ -1,6 +1,8 @@
 import type { Address, Hex } from 'viem';
-import { hashesOf } from '../../../../src/history/reconciliation/grouping.js';
-import type { RecordedSettlement } from '../../../../src/history/reconciliation/records.js';
+import {
+  hashesOf,
+  type RecordedSettlement,
+} from '../../../../src/history/reconciliation/records.js';
 import type { BlockSpan } from '../../../../src/history/reconciliation/search-logs.js';
 import type {
   BlockPage,
