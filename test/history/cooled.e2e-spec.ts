@@ -53,12 +53,11 @@ describe('settlements that leave a ledger', () => {
 
   beforeAll(async () => {
     world = await LedgerWorld.start(undefined, true);
-    cooled = new RedisCooledSettlements(world.scripts);
   });
   afterAll(() => world.stop());
   beforeEach(async () => {
-    await world.redis.del(listKey(CHAIN_ID, 'cooling'));
-    await archiveAll();
+    world = await world.anew();
+    cooled = new RedisCooledSettlements(world.scripts);
     at = { chainId: CHAIN_ID, epoch: await world.epochs.of(CHAIN_ID) };
   });
 
@@ -128,9 +127,8 @@ describe('settlements that leave a ledger', () => {
   const isHeld = async ({ id }: ClaimRef) =>
     (await world.redis.exists(recordKey(CHAIN_ID, id))) === 1;
 
-  describeOutbox('an outbox in Redis', async () => {
-    await world.redis.del(archiverKey(CHAIN_ID));
-    return {
+  describeOutbox('an outbox in Redis', () =>
+    Promise.resolve({
       outbox: new RedisOutbox(world.scripts),
       chainId: CHAIN_ID,
       broadcast: async () => {
@@ -147,8 +145,8 @@ describe('settlements that leave a ledger', () => {
         world.epochs.forget(CHAIN_ID, await world.epochs.of(CHAIN_ID));
         await world.epochs.of(CHAIN_ID);
       },
-    };
-  });
+    }),
+  );
 
   describeCooled('settlements in Redis', () => {
     const requesters = new Map<string, Requester>();

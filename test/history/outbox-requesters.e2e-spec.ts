@@ -20,8 +20,8 @@ afterEach(async () => {
 });
 
 describeSettlementStore('RedisSettlementStore with an outbox', async () => {
-  world ??= await LedgerWorld.start(undefined, true);
-  mirror ??= new OutboxMirror(world.redis, CHAIN_ID, world.epochs);
+  world = await (world?.anew() ?? LedgerWorld.start(undefined, true));
+  mirror = new OutboxMirror(world.redis, CHAIN_ID, world.epochs);
   const inner = mirror.following(world.asStoreWorld());
   return {
     store: mirror.following(inner.store),

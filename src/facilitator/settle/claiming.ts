@@ -131,6 +131,8 @@ export class Claiming {
         const failed = preparationOf(payment)?.failed ?? 'erc20_approval_broadcast_failed';
         return { answer: answers.failure(failed) };
       }
+      case 'not_yet':
+        return { answer: answers.notYet() };
       case 'queue_full': {
         this.admission.noteQueued(payment, claimed.queued);
         const seconds = await this.admission.retryAfterSeconds(payment, claimed.queued);
@@ -139,17 +141,25 @@ export class Claiming {
     }
   }
 
-  /** Asks again while the ledger does not answer, until the requester's time is up. */
-  async #retryUntil<T>({ request }: NamedContext, step: () => Promise<T>): Promise<T> {
+  /**
+   * Asks again, until the requester's time is up, while the ledger does not answer or went back a moment ago: then
+   * another process may still replay a sale of this payment.
+   */
+  async #retryUntil<T extends { readonly kind: string }>(
+    { request }: NamedContext,
+    step: () => Promise<T>,
+  ): Promise<T> {
     const until = request.arrivedAt + this.config.settleWaitMs;
+    const isOver = (): boolean =>
+      !request.connection.isWritable || Date.now() + ASK_AGAIN_MS > until;
     for (;;) {
       try {
-        return await step();
+        const result = await step();
+        if (result.kind !== 'not_yet' || isOver()) return result;
       } catch (error) {
-        const isWorthIt = error instanceof RedisUnavailableError && request.connection.isWritable;
-        if (!isWorthIt || Date.now() + ASK_AGAIN_MS > until) throw error;
-        await delay(ASK_AGAIN_MS);
+        if (!(error instanceof RedisUnavailableError) || isOver()) throw error;
       }
+      await delay(ASK_AGAIN_MS);
     }
   }
 
@@ -164,13 +174,7 @@ export class Claiming {
         const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
         return isOpen ? store.redeem(ref, requester, 'async') : joined;
       };
-      const until = context.request.arrivedAt + this.config.settleWaitMs;
-      let redeemed = await this.#retryUntil(context, redeem);
-      // The ledger went back: for a while another process may still say that it sold this.
-      while (redeemed.kind === 'not_yet' && Date.now() + ASK_AGAIN_MS <= until) {
-        await delay(ASK_AGAIN_MS);
-        redeemed = await this.#retryUntil(context, redeem);
-      }
+      const redeemed = await this.#retryUntil(context, redeem);
       // Withdrawn since it was looked at: it is judged and claimed like a payment never seen.
       if (redeemed.kind === 'gone' || redeemed.kind === 'over') return 'again';
       const { kind, view } = redeemed;
@@ -178,7 +182,7 @@ export class Claiming {
       await store.leave(ref, requester, 'closed', undefined);
       if (kind === 'not_eligible' || kind === 'not_yet') {
         if (view.transaction !== undefined) return { answer: answers.pending(view.transaction) };
-        if (kind === 'not_yet') return { answer: answers.failure('network_unavailable') };
+        if (kind === 'not_yet') return { answer: answers.notYet() };
       }
       return { answer: answers.failure('duplicate_settlement', view.transaction) };
     } catch (error) {

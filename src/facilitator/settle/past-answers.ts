@@ -112,9 +112,7 @@ export class PastAnswers {
     const claim = { ref, identity, requester, authorization, settledAmount, until };
     const view = await this.lostClaims.adopt(claim, chain);
     if (view === 'not_yet') {
-      return transaction === undefined
-        ? answers.failure('network_unavailable')
-        : answers.pending(transaction);
+      return transaction === undefined ? answers.notYet() : answers.pending(transaction);
     }
     if (view === undefined) return undefined;
     // Where it cannot be written any more, it is taken back.

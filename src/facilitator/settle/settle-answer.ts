@@ -83,6 +83,14 @@ export class SettleAnswers {
     return this.failure('settlement_pending', transaction);
   }
 
+  /** The ledger went back a moment ago, and other processes may still replay a sale of this payment. */
+  notYet(): SettleAnswer {
+    const cause =
+      'Redis lost its newest writes in a failover or a restart. ' +
+      'For 3 to 20 seconds after that no payment is sold, because one whose answer was lost could be sold twice.';
+    return { ...this.failure('network_unavailable'), cause };
+  }
+
   success(view: SettlementView, takeBack: (() => Promise<void>) | undefined): SettleAnswer {
     const answer = this.#answer({ success: true, transaction: view.transaction ?? '' }, 200);
     return {

@@ -14,6 +14,7 @@ import { identityOf } from '../../protocol/payment/identity.js';
 import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
+import { AWAITED_MS } from '../../settlement/ledger/epoch.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
@@ -23,6 +24,7 @@ import type { Judgement, Match } from '../verify/payment-verifier.js';
 import type { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
 import { keyTagOf, type SettleRequest } from './settle-context.js';
+import { LEDGER_WENT_BACK } from './told-answers.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const WAIT_MS = 20_000;
@@ -551,10 +553,10 @@ describe('SettleService', () => {
     store.forgetWithdrawal(id);
     store.happens(id, 'taken');
     store.happens(id, 'allocated', TX);
-    expect(trouble).toEqual([]);
+    expect(trouble).toEqual([LEDGER_WENT_BACK]);
     store.goBack();
     await pass(10);
-    expect(trouble).toEqual(['restating a withdrawal']);
+    expect(trouble.slice(1)).toEqual([LEDGER_WENT_BACK, 'restating a withdrawal']);
   });
 
   it('the ledger lost the claim of a 202: no other request gets a 202 or success', async () => {
@@ -568,7 +570,53 @@ describe('SettleService', () => {
       expect((await settle(payment, { isAsync }))?.body).toMatchObject(body);
     }
     await handed?.takeBack?.();
-    expect((await settle(payment, { isAsync: true }))?.status).toBe(202);
+    const again = settle(payment, { isAsync: true });
+    await pass(RESTATE_MS);
+    expect((await again)?.status).toBe(202);
+  });
+
+  describe('a new claim on a ledger that went back, while a process that lived has not spoken', () => {
+    beforeEach(async () => {
+      await settle(aPayment(), { isAsync: true });
+      await store.speak(CHAIN_ID, 'late', () => true);
+      await pass(1);
+      store.goBack();
+    });
+
+    it('gets its 202 once that process has spoken', async () => {
+      let isAnswered = false;
+      const settling = settle(aPayment(), { isAsync: true }).finally(() => (isAnswered = true));
+      await pass(2 * RESTATE_MS);
+      expect(isAnswered).toBe(false);
+      await store.speak(CHAIN_ID, 'late', () => true);
+      await pass(200);
+      expect((await settling)?.status).toBe(202);
+    });
+
+    it('gets success once that process was awaited for long enough', async () => {
+      await pass(5000);
+      const payment = aPayment();
+      const settling = settle(payment);
+      await pay(payment);
+      await pass(AWAITED_MS - 5000);
+      expect((await settling)?.body).toMatchObject({ success: true });
+    });
+
+    it('is not claimed where the time of its requester is up before: it says why, and its key is free', async () => {
+      const asked = { isAsync: true, key: 'order-9' };
+      const payment = aPayment();
+      const connection = { isWritable: true, closed: new Promise<void>(() => undefined) };
+      const settling = settle(payment, { ...asked, connection });
+      await pass(10);
+      connection.isWritable = false;
+      await pass(200);
+      const answer = await settling;
+      expect(answer?.body).toMatchObject({ errorReason: 'network_unavailable' });
+      expect(answer?.cause).toMatch(/^Redis lost its newest writes/);
+      await store.speak(CHAIN_ID, 'late', () => true);
+      await pass(RESTATE_MS);
+      expect((await settle(aPayment(), asked))?.status).toBe(202);
+    });
   });
 
   it('the ledger lost a claim with two requesters of one key: an answer that did not arrive takes nothing back', async () => {

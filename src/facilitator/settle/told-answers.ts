@@ -13,6 +13,9 @@ import { BESIDE_A_REQUEST, OwedSteps } from './owed-steps.js';
 import { Presence } from './presence.js';
 import { RecentAnswers } from './recent-answers.js';
 
+export const LEDGER_WENT_BACK =
+  'Redis restarted or lost its newest writes: nothing is sold for 3 to 20 seconds';
+
 /**
  * The answers that this process has given. A sale whose answer did not arrive is rolled back, and the answers are
  * replayed to a ledger that went back.
@@ -30,6 +33,9 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'networks'>,
     @Inject(PinoLogger) logger: Pick<PinoLogger, 'warn'>,
   ) {
+    store.onEpochChange((chainId) => {
+      logger.warn({ chainId }, LEDGER_WENT_BACK);
+    });
     const troubled = (what: string) => (err: unknown) => {
       logger.warn({ what, err }, BESIDE_A_REQUEST);
     };

@@ -120,14 +120,14 @@ export class LedgerEpochs {
     this.#runIds.set(redis, reading);
     const runId = await reading;
     const keys = [epochKey(chainId), formatKey(chainId), ...speakersKeys(chainId)];
+    const before = this.#seen.get(chainId);
     const [epoch = '', found = ''] = asTexts(
-      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT, AWAITED_MS]),
+      await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT, AWAITED_MS, before ?? '']),
     );
     if (epoch === 'format') throw new StartError(otherVersion(found));
     // The connection was lost meanwhile: what was read belongs to the former one.
     if (this.#runIds.get(redis) !== reading)
       throw new RedisUnavailableError('open_epoch', 'reconnected');
-    const before = this.#seen.get(chainId);
     this.#current.set(chainId, epoch);
     this.#seen.set(chainId, epoch);
     if (before !== undefined && before !== epoch) {

@@ -132,6 +132,7 @@ export class RedisSettlementStore implements SettlementStore {
           this.limits.retentionSeconds,
           isHandedOut ? '1' : '',
           needsNoTransaction(payment) ? '1' : '',
+          RESTATE_MS,
           fields.length,
           ...fields,
           ...requester.credentials,
@@ -149,6 +150,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'in_flight_changed':
       case 'permit_in_flight':
       case 'had_its_place':
+      case 'not_yet':
         return { kind };
       default:
         throw new TypeError(`claim answered ${kind}`);

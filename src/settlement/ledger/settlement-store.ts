@@ -61,10 +61,16 @@ export type ClaimResult =
    * - `told_to_another`: the ledger lost a claim of it, for which another requester had an answer. It is claimed for that requester now.
    *   Or it was claimed before, and has been sold to another since.
    * - `had_its_place`: own transactions of the payer were waited for before, and did not come: see `PLACE_MS`.
+   * - `not_yet`: the ledger went back a moment ago, and other processes may still replay their sales. Only where a 202 is asked for.
    */
   | {
       readonly kind:
-        'known' | 'told_to_another' | 'in_flight_changed' | 'permit_in_flight' | 'had_its_place';
+        | 'known'
+        | 'told_to_another'
+        | 'in_flight_changed'
+        | 'permit_in_flight'
+        | 'had_its_place'
+        | 'not_yet';
     }
   | { readonly kind: 'queue_full'; readonly queued: number };
 
@@ -82,7 +88,7 @@ export type RedeemResult =
        * - `sold`: to this requester; it may be answered now. `lost`: to another, or for the key of
        *   another, and the grace is over.
        * - `unpaid`: not paid at the finality asked for. `not_eligible`: not for this requester, so far.
-       * - `not_yet`: the ledger went back a moment ago, and others may still say what they sold.
+       * - `not_yet`: the ledger went back a moment ago, and other processes may still replay their sales.
        * - `over`: it has ended without being paid, and there is nothing to hand out by a 202.
        */
       readonly kind: 'sold' | 'lost' | 'unpaid' | 'not_eligible' | 'not_yet' | 'over';
@@ -218,8 +224,8 @@ export interface SettlementStore {
   restateWithdrawal(told: ToldWithdrawal): Promise<boolean>;
 
   /**
-   * Shows that a process lives which answers requesters. After a ledger went back, no older claim is sold or taken by a
-   * lane before every process that lived has replayed its answers, or has been awaited for long enough.
+   * Shows that a process lives which answers requesters. After a ledger went back, nothing is sold and no older claim is
+   * taken by a lane before every process that lived has replayed its answers, or has been awaited for long enough.
    *
    * @param hasSaid - whether it has replayed everything. Asked once it is known which state of the ledger this is.
    * @throws LedgerEpochChangedError when the ledger went back meanwhile.
@@ -268,7 +274,7 @@ export const WAITER_LIVES_MS = 5000;
  * lost may have been sent for its authorization.
  */
 export const UNSURE_MS = 10_000;
-/** After a ledger went back nothing older is sold for this long in any case: it may not know of every process that lived. */
+/** After a ledger went back nothing is sold for this long in any case: it may not know of every process that lived. */
 export const RESTATE_MS = 3000;
 /** A claim is made within this time of the binding of its idempotency key. */
 export const BINDING_RENEWED_MS = 100_000;

@@ -35,8 +35,8 @@ export function aSettleService(world: SettleWorld): SettleService {
   const { store, labels, news, finder, lostClaims, chainId } = world;
   const settings = { settleWaitMs: world.waitMs, networks: [] };
   const logger = {
-    warn: (line: unknown) => {
-      world.onTrouble((line as { readonly what: string }).what);
+    warn: (line: unknown, message?: string) => {
+      world.onTrouble((line as { readonly what?: string }).what ?? message ?? '');
     },
   };
   const processes = { processId: 'p' };

@@ -256,6 +256,28 @@ describe('the ledger under attack', () => {
     await own.stop();
   });
 
+  it.each([
+    ['the process that knew it', false],
+    ['a process that has just started', true],
+  ])('FLUSHALL, found first by %s: for a moment nothing is sold', async (_, isNew) => {
+    const own = await LedgerWorld.start();
+    const claim = { ...aPayment(), means: { balance: undefined, allowance: undefined } };
+    const handOut = async (from: RedisSettlementStore): Promise<string> =>
+      (await from.claim(aRequester(), { ...claim, ...aPayment(), isHandedOut: true })).kind;
+    expect(await handOut(own.store)).toBe('claimed');
+    await own.redis.flushall();
+    const ledger = new LedgerConnections(own.redis);
+    const other = new RedisSettlementStore(
+      new LedgerScripts(ledger, new LedgerEpochs(ledger)),
+      LIMITS,
+    );
+    // To it this is a first start.
+    if (isNew) expect(await handOut(other)).toBe('claimed');
+    expect(await handOut(own.store)).toBe('not_yet');
+    expect(await handOut(other)).toBe('not_yet');
+    await own.stop();
+  });
+
   it('a replica is promoted that was cut off: what was told is said again, and nothing else is withdrawn', async () => {
     const [primary, replica] = [
       await startRedis(await freePort()),

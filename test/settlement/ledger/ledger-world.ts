@@ -74,6 +74,16 @@ export class LedgerWorld {
     return new LedgerWorld(running, redis, scripts, store, redisLanes(scripts, LIMITS));
   }
 
+  /**
+   * The next one on the same server, emptied: what another test did to its ledger, and the processes that lived in
+   * it, are not of this one.
+   */
+  async anew(): Promise<LedgerWorld> {
+    await this.redis.flushall();
+    this.redis.disconnect();
+    return LedgerWorld.start(this.server, this.epochs.hasOutbox);
+  }
+
   async stop(): Promise<void> {
     this.redis.disconnect();
     await this.server.stop('SIGKILL');

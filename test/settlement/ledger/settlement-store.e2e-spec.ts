@@ -21,19 +21,21 @@ let world: LedgerWorld | undefined;
 let archived: LedgerWorld | undefined;
 afterAll(() => Promise.all([world?.stop(), archived?.stop()]));
 
-describeSettlementStore('RedisSettlementStore', async () => {
-  world ??= await LedgerWorld.start();
-  return world.asStoreWorld();
-});
+/** A ledger that did not go back: there every sale is known. */
+async function freshWorld(): Promise<LedgerWorld> {
+  return (world = await (world?.anew() ?? LedgerWorld.start()));
+}
+
+describeSettlementStore('RedisSettlementStore', async () => (await freshWorld()).asStoreWorld());
 
 describeSettlementStore('RedisSettlementStore with an outbox', async () => {
-  archived ??= await LedgerWorld.start(undefined, true);
+  archived = await (archived?.anew() ?? LedgerWorld.start(undefined, true));
   return archived.asStoreWorld();
 });
 
 it('an older claim that comes back and is withdrawn again leaves reserved what a newer claim has in flight', async () => {
-  world ??= await LedgerWorld.start();
-  const { store, redis } = world;
+  const own = await freshWorld();
+  const { store, redis } = own;
   const [first, second, made] = [aRequester(), aRequester(), aPayment()];
   const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
   const claim = async (requester: typeof first): Promise<ClaimRef> => {
@@ -57,7 +59,7 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
   const { asset, authorization } = made.payment;
   await redis.hdel(inFlightKey(CHAIN_ID, asset, authorization.from), made.identity.authorizationId);
   const newer = await claim(second);
-  await world.broadcast(newer, `0x${'6e'.repeat(32)}`);
+  await own.broadcast(newer, `0x${'6e'.repeat(32)}`);
   const reserved = await inFlight();
   expect(reserved).toBeGreaterThan(before);
   await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
@@ -67,8 +69,8 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
 });
 
 it('a claim made while another one was lost is sold to no one else once a lane brings that one back', async () => {
-  world ??= await LedgerWorld.start();
-  const { store, redis } = world;
+  const own = await freshWorld();
+  const { store, redis } = own;
   const [first, second, made] = [aRequester(), aRequester(), aPayment()];
   const { authorizationId } = made.identity;
   const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
@@ -81,21 +83,20 @@ it('a claim made while another one was lost is sold to no one else once a lane b
   const record = await redis.dumpBuffer(recordKey(CHAIN_ID, older.id));
   await redis.del(recordKey(CHAIN_ID, older.id), authorizationKey(CHAIN_ID, authorizationId));
   const newer = await claim(second);
-  await world.broadcast(newer, `0x${'6c'.repeat(32)}`);
-  await world.include(newer);
+  await own.broadcast(newer, `0x${'6c'.repeat(32)}`);
+  await own.include(newer);
   const sale = { ref: older, authorizationId, requester: first, isHandedOut: true };
   expect(await store.restate(sale)).toBe(false);
   await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
   expect(await store.restate(sale)).toBe(true);
   expect((await store.redeem(newer, second, 'included')).kind).toBe('lost');
-  await world.end(newer, 'finalized');
+  await own.end(newer, 'finalized');
   await new Promise((resolve) => setTimeout(resolve, CONTRACT_UNCLAIMED_MS + 1));
-  expect(await world.asStoreWorld().unclaimed()).not.toContain(newer.id);
+  expect(await own.asStoreWorld().unclaimed()).not.toContain(newer.id);
 });
 
 it('is unclaimed as of another time where it was sold meanwhile, and the answer did not arrive', async () => {
-  // One that did not go back: there every sale is known.
-  const own = await LedgerWorld.start();
+  const own = await freshWorld();
   const [requester, made] = [aRequester(), aPayment()];
   const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
   const claimed = await own.store.claim(requester, { ...made, means, isHandedOut: false });
@@ -120,13 +121,13 @@ it('is unclaimed as of another time where it was sold meanwhile, and the answer 
   expect(Number(second)).toBeGreaterThan(Number(first));
   expect(await own.store.restate(sale)).toBe(true);
   expect(await unclaimedAt()).toBeNull();
-  await own.stop();
 });
 
 describe('a lane of a ledger that went back', () => {
   it('takes what is newer, and what is older once the process that told of it has spoken', async () => {
-    const store = (world ??= await LedgerWorld.start()).store;
-    const held = await world.lane();
+    const own = await freshWorld();
+    const { store } = own;
+    const held = await own.lane();
     const claim = async (): Promise<ClaimRef> => {
       const [requester, { payment, identity }] = [aRequester(), aPayment()];
       const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
@@ -136,37 +137,37 @@ describe('a lane of a ledger that went back', () => {
       return { chainId: CHAIN_ID, id: claimed.id };
     };
     const taken = async (): Promise<readonly string[]> => {
-      const ids = (await world?.lanes.queue.take(held, 100))?.map(({ id }) => id) ?? [];
-      await world?.lanes.queue.giveBack(held, ids);
+      const ids = (await own.lanes.queue.take(held, 100)).map(({ id }) => id);
+      await own.lanes.queue.giveBack(held, ids);
       return ids;
     };
     await store.speak(CHAIN_ID, 'late', () => true);
     const older = await claim();
-    await world.goBackBeforeSale(older, 2 * RESTATE_MS);
-    const again = await world.lanes.leases.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
+    await own.goBackBeforeSale(older, 2 * RESTATE_MS);
+    const again = await own.lanes.leases.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
     if (again === undefined) throw new Error('the lane is not free');
     Object.assign(held, again);
     const newer = await claim();
-    await world.lanes.queue.ready(CHAIN_ID, [older.id, newer.id]);
+    await own.lanes.queue.ready(CHAIN_ID, [older.id, newer.id]);
     expect(await taken()).toEqual([newer.id]);
     const told = { ref: older, reason: 'settlement_not_sent' } as const;
     expect(await store.restateWithdrawal(told)).toBe(true);
     const other = await claim();
-    await world.lanes.queue.ready(CHAIN_ID, [other.id]);
+    await own.lanes.queue.ready(CHAIN_ID, [other.id]);
     await store.speak(CHAIN_ID, 'late', () => true);
     expect(new Set(await taken())).toEqual(new Set([newer.id, other.id]));
   });
 
   it('takes what is older once a process that is silent was awaited for long enough', async () => {
-    world ??= await LedgerWorld.start();
+    const own = await freshWorld();
     const [, awaited] = speakersKeys(CHAIN_ID);
-    await world.store.speak(CHAIN_ID, 'dead', () => true);
-    const before = await world.epochs.of(CHAIN_ID);
-    await world.redis.hset(epochKey(CHAIN_ID), 'run', 'a third server');
-    world.epochs.forget(CHAIN_ID, before);
-    await world.epochs.of(CHAIN_ID);
-    expect(await world.redis.smembers(awaited)).toContain('dead');
-    const left = await world.redis.pttl(awaited);
+    await own.store.speak(CHAIN_ID, 'dead', () => true);
+    const before = await own.epochs.of(CHAIN_ID);
+    await own.redis.hset(epochKey(CHAIN_ID), 'run', 'a third server');
+    own.epochs.forget(CHAIN_ID, before);
+    await own.epochs.of(CHAIN_ID);
+    expect(await own.redis.smembers(awaited)).toContain('dead');
+    const left = await own.redis.pttl(awaited);
     expect(left).toBeGreaterThan(AWAITED_MS - 5000);
     expect(left).toBeLessThanOrEqual(AWAITED_MS);
   });

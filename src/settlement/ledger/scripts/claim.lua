@@ -7,10 +7,11 @@
 -- ARGV[5] the payer's balance where the judgement read it, else empty, ARGV[6] what it approved for such payments, likewise,
 -- ARGV[7] most settlements queued, ARGV[8] seconds the payer's newest are kept, ARGV[9] `1` for a 202,
 -- ARGV[10] `1` for a payment that needs no transaction, else empty,
--- ARGV[11] number of record fields that follow, then those: name, value, ..., then the requester's credentials
+-- ARGV[11] ms after a ledger went back in which no 202 is given in any case,
+-- ARGV[12] number of record fields that follow, then those: name, value, ..., then the requester's credentials
 -- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that had an answer before the ledger
 -- lost it, or sold to another since | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
--- | {'had_its_place'}.
+-- | {'had_its_place'} | {'not_yet'} (a 202 sells, and processes may still have to replay their sales).
 local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
 local queued = redis.call('ZCARD', prefix .. 'queued')
 local earlier = read_sale(KEYS[2])
@@ -32,15 +33,18 @@ if index[3] then
   if last[1] == 'foreign' or last[2] == '1' then return { 'known' } end
 end
 local needs_nothing = ARGV[10] ~= ''
-local fields_end = 11 + tonumber(ARGV[11])
+local fields_end = 12 + tonumber(ARGV[12])
 local made, early = 'claimed', table.concat(ARGV, ',', fields_end + 1)
 local lost = told_to_another(authorization, requester, key)
 if lost then
   -- Collected for the requester that had the answer: otherwise the payment would be lost.
   made, requester, key, is_handed_out, early = 'told_to_another', lost.sold_to, lost.sold_key, true, ''
+elseif is_handed_out and is_awaiting(tonumber(ARGV[11])) then
+  -- The ledger may have lost a claim of it that was answered with a 202.
+  return { 'not_yet' }
 end
 local record = {}
-for i = 12, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
+for i = 13, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
 local totals = redis.call('HMGET', KEYS[4], '_b', '_p', '_s', authorization)
 local function fits(in_flight, limit)
   if (in_flight or '0') == '0' then return true end
@@ -71,7 +75,7 @@ local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 
 advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
   'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',
   'kept', lost and lost.kept and '1' or '', 'async', is_handed_out and '1' or '', 'key', key, 'early', r.early,
-  't_claimed', at, unpack(ARGV, 12, fields_end))
+  't_claimed', at, unpack(ARGV, 13, fields_end))
 if is_handed_out then redis.call('HSET', KEYS[3], 'sold', r.id) end
 redis.call('ZADD', waiters_key(r.id), at, requester)
 redis.call('EXPIRE', waiters_key(r.id), 300)

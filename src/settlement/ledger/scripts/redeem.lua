@@ -3,7 +3,7 @@
 -- The compare-and-set that comes before any answer of success, or of 202.
 -- KEYS[1] epoch, KEYS[2] record
 -- ARGV[1] epoch, ARGV[2] requester, ARGV[3] its key tag or empty, ARGV[4] `included`, `finalized` or `async` (a 202),
--- ARGV[5] grace of the sale, ms, ARGV[6] ms after a ledger went back in which nothing older is sold in any case,
+-- ARGV[5] grace of the sale, ms, ARGV[6] ms after a ledger went back in which nothing is sold in any case,
 -- ARGV[7..] its credentials
 -- Returns {'sold' | 'lost' (sold to another, or kept for its key) | 'unpaid' | 'not_eligible' | 'not_yet' | 'over' (ended unpaid), view} |
 -- {'gone'}.
@@ -33,7 +33,8 @@ if r.key ~= '' and r.key ~= key then
   return answer(is_past_grace(r, grace_ms) and 'lost' or 'not_eligible')
 end
 if not is_eligible(r, grace_ms, 7) then return answer('not_eligible') end
-if is_before_epoch(r.claimed_at) and is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
+-- A newer claim as well: another claim of its authorization may be lost, and sold.
+if is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
 -- The ledger lost a claim, and this one was made before the sale of the lost one was replayed.
 if told_to_another(r.auth, requester, key) or is_sold_by_another_claim(r, requester, key) then return answer('lost') end
 if r.paid then leave_unsold(r) end

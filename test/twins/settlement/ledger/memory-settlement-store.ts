@@ -106,9 +106,7 @@ export class MemorySettlementStore implements SettlementStore {
   }
 
   unclaimed(afterMs: number): readonly string[] {
-    const { epochAt } = this.#settlements;
-    const mayBeTold = epochAt > 0 && this.now() - epochAt < this.#awaitedMs;
-    return mayBeTold ? [] : this.#settlements.unclaimed(afterMs);
+    return this.#isAwaiting ? [] : this.#settlements.unclaimed(afterMs);
   }
 
   idsOf(identity: PaymentIdentity): Index {
@@ -181,6 +179,7 @@ export class MemorySettlementStore implements SettlementStore {
       const last = this.#settlements.record(index.last);
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
       const lost = this.#settlements.lostTo(identity, requester);
+      if (isHandedOut && lost === undefined && this.#isAwaiting) return { kind: 'not_yet' };
       const needsNothing = needsNoTransaction(claim.payment);
       const isSponsored = inFlightKindOf(claim.payment) === 'a';
       if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
@@ -252,7 +251,7 @@ export class MemorySettlementStore implements SettlementStore {
         return answer(this.#settlements.isPastGrace(record) ? 'lost' : 'not_eligible');
       }
       if (!this.#settlements.isEligible(record, requester)) return answer('not_eligible');
-      if (this.#settlements.isJustBack(record, this.#awaitedMs)) return answer('not_yet');
+      if (this.#isAwaiting) return answer('not_yet');
       if (this.#settlements.lostTo(record.identity, requester)) return answer('lost');
       if (this.#settlements.isSoldByAnother(record, requester)) return answer('lost');
       this.#settlements.sell(record, requester, at === 'async', isPaid);
@@ -330,8 +329,7 @@ export class MemorySettlementStore implements SettlementStore {
         known.isKept ||= known.soldTo !== requester.id;
         return { kind: 'sold', view: viewOf(known) };
       }
-      const { epochAt } = this.#settlements;
-      if (epochAt > 0 && this.now() - epochAt < this.#awaitedMs) return { kind: 'not_yet' };
+      if (this.#isAwaiting) return { kind: 'not_yet' };
       if (this.#settlements.lostTo(identity, requester)) return { kind: 'known' };
       const claim = { identity, payment: undefined, isHandedOut: false, settledAmount };
       const record = newRecord(id, claim, requester, this.now());
@@ -352,8 +350,11 @@ export class MemorySettlementStore implements SettlementStore {
 
   // ---------------------------------------------------------------- parts
 
-  get #awaitedMs(): number {
-    return this.#awaited.size > 0 ? AWAITED_MS : RESTATE_MS;
+  /** Whether the ledger went back, and processes that lived before may still have to replay their answers. */
+  get #isAwaiting(): boolean {
+    const { epochAt } = this.#settlements;
+    const ms = this.#awaited.size > 0 ? AWAITED_MS : RESTATE_MS;
+    return epochAt > 0 && this.now() - epochAt < ms;
   }
 
   #step<T>(take: () => T): Promise<T> {

@@ -295,11 +295,6 @@ export class MemorySettlements {
     return this.epochAt > 0 && claimedAt < this.epochAt + UNSURE_MS;
   }
 
-  /** Whether it is older than the ledger's last going back, and that was less than `ms` ago. */
-  isJustBack({ claimedAt }: MemoryRecord, ms: number): boolean {
-    return claimedAt < this.epochAt && this.now() - this.epochAt < ms;
-  }
-
   inFlight(identity: PaymentIdentity, { asset, payer }: PayerRef): InFlight {
     const others = [...this.#records.values()].flatMap(({ stage, payment, identity: own }) => {
       const isReserved = !isFinishedStage(stage) && stage !== 'included';

@@ -730,7 +730,6 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect(await world.unclaimed()).toContain(ref.id);
       });
 
-      // The last one: for seconds after it nothing is unclaimed in this ledger.
       it('is not while a process may still say again that it sold it', async () => {
         const [requester, made] = [aRequester(), aPayment()];
         const ref = await paid(requester, made);
@@ -809,6 +808,38 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       ).toBe(true);
       await speak(late, true);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
+    });
+
+    it('sells no newer claim before every process that lived has replayed its sales of lost claims', async () => {
+      const [first, second, made] = [aRequester(), aRequester(), aPayment()];
+      const process = `late${first.id}`;
+      await store.speak(CHAIN_ID, process, () => true);
+      await world.goBackBeforeSale(await claimed(aRequester()), 2 * RESTATE_MS);
+      expect((await claim(second, made, true)).kind).toBe('not_yet');
+      expect(await look(made)).toMatchObject({ known: undefined });
+      // It is collected meanwhile.
+      const ref = await included(second, made);
+      expect((await claim(second, made, true)).kind).toBe('known');
+      for (const at of ['included', 'async'] as const) {
+        expect((await store.redeem(ref, second, at)).kind).toBe('not_yet');
+      }
+      const lost = store.refOf(made.payment, made.identity, first);
+      const { authorizationId } = made.identity;
+      const sale = { ref: lost, authorizationId, requester: first, isHandedOut: true };
+      expect(await store.restate(sale)).toBe(false);
+      await store.speak(CHAIN_ID, process, () => true);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
+      expect((await claim(second, aPayment(), true)).kind).toBe('claimed');
+      await world.pass(CONTRACT_GRACE_MS);
+      expect((await store.redeem(ref, first, 'async')).kind).toBe('sold');
+    });
+
+    it('sells nothing for a moment after the ledger went back, whichever processes it knows of', async () => {
+      const [requester, made] = [aRequester(), aPayment()];
+      await world.goBackBeforeSale(await claimed(aRequester()));
+      expect((await claim(requester, made, true)).kind).toBe('not_yet');
+      const ref = await claimed(requester, made);
+      expect((await store.redeem(ref, requester, 'async')).kind).toBe('not_yet');
     });
 
     it('is not told again of a 202 whose claim has ended unpaid', async () => {
