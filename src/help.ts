@@ -22,7 +22,7 @@ export function help(): string {
     );
     return `${title}\n${lines.join('\n')}\n`;
   });
-  return `x402 facilitator ${VERSION}
+  return `x402-settle ${VERSION}
 
 Usage: node dist/main.js
 Settings are environment variables; beside each is its default. docs/settings.md says what they mean, .env.example has

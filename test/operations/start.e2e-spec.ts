@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -145,6 +145,16 @@ describe('a start', () => {
     await eventually('the line', () => log().includes('Facilitator listening on 0.0.0.0:'));
   });
 
+  it('refuses an argument, which would have no effect', () => {
+    const { status, stderr } = spawnSync(process.execPath, [MAIN, '--port=1'], {
+      encoding: 'utf8',
+    });
+    expect(status).toBe(2);
+    expect(stderr).toBe(
+      '--port=1: the service takes no arguments. Settings are environment variables: --help lists them.\n',
+    );
+  });
+
   it('ends on SIGTERM with 0, at once, while it still waits for Redis', async () => {
     const child = spawn(process.execPath, [MAIN], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -163,6 +173,8 @@ describe('a start', () => {
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
     expect(performance.now() - begun).toBeLessThan(2000);
+    // One outage of several connections.
+    expect(output.match(/Redis is unreachable/g)).toHaveLength(1);
   });
 
   deep('asks a Redis again that lets every first question of a start pass by', async () => {

@@ -248,7 +248,7 @@ describe('AppConfig', () => {
       'PORT: must be a whole number from 0 to 65535',
       'ROLES: must be all, or a list of api, worker, hub, wallet, history',
       'SIGNER_KEYS: must be a private key: 0x and 64 hex digits; or aws-kms:<key>@<address>, or gcp-kms:<key version>@<address>',
-      'SETTLE_FINALITY: Invalid option: expected one of "included"|"finalized"',
+      'SETTLE_FINALITY: must be one of included, finalized',
       'MIN_AMOUNTS: must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
       'RPC_URLS_5: is required, for eip155:5 has no built-in one',
       'MAX_GAS_PRICE_GWEI_97: must be a decimal number with at most 9 decimals',
@@ -361,6 +361,12 @@ describe('AppConfig', () => {
     expect(networks[0]?.rpcUrls.map((url) => url.reveal())).toEqual([
       'https://one.example/key',
       'https://two.example/key',
+    ]);
+  });
+
+  it('says of a wrong network that it is wrong, and not that it has no keys', () => {
+    expect(problemsOf({ ...base, NETWORKS: 'bsc' })).toEqual([
+      'NETWORKS: must be the CAIP-2 name of an EVM chain, such as eip155:56',
     ]);
   });
 

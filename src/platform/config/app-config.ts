@@ -344,14 +344,17 @@ export class AppConfig {
     const settles = roles.length === 0 || roles.some((role) => SETTLING_ROLES.includes(role));
     const usesChains = settles || hasWallet || readsChains(given, roles);
     const usesLedger = settles || roles.includes('history');
-    const namedChains = NETWORKS.safeParse(given['NETWORKS']).data ?? [];
+    const chains = NETWORKS.safeParse(given['NETWORKS']);
+    const namedChains = chains.data ?? [];
     const names = Object.keys(withoutBlanks(env)).filter((name) => !isRemovedSetting(name));
     problems.push(...unknownSettings(names, KNOWN_NAMES, namedChains));
     const sharedKeys = SIGNER_KEYS.safeParse(given['SIGNER_KEYS']);
     const networks = [...new Set(usesChains ? namedChains : [])].map((chainId) =>
       readNetwork(chainId, given, sharedKeys.data ?? [], problems),
     );
-    if (sharedKeys.success && roles.includes('worker')) checkWorkerHasKeys(networks, problems);
+    if (sharedKeys.success && chains.success && roles.includes('worker')) {
+      checkWorkerHasKeys(networks, problems);
+    }
     if (roles.includes('hub')) {
       const { PORT } = Settings.shape;
       const ownUrl = hasWallet ? ownWalletUrl(PORT.safeParse(given['PORT']).data ?? 0) : undefined;

@@ -77,9 +77,17 @@ export type GivenSettings = Readonly<Record<string, string>>;
 export function describeIssues(error: z.ZodError, suffix = ''): string[] {
   return error.issues.map((issue) => {
     const name = String(issue.path[0] ?? '');
-    const isMissing = issue.code === 'invalid_type' && issue.input === undefined;
-    return `${name}${suffix}: ${isMissing ? 'is required' : issue.message}`;
+    return `${name}${suffix}: ${problemOf(issue)}`;
   });
+}
+
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.input === undefined) return 'is required';
+  // Unless the schema has words of its own.
+  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid')) {
+    return `must be one of ${issue.values.join(', ')}`;
+  }
+  return issue.message;
 }
 
 /** A comma-separated list; blanks and empty items are ignored. */

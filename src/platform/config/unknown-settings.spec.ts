@@ -18,7 +18,7 @@ describe('unknown settings', () => {
     ['ROLE', 'is not a setting; did you mean ROLES?'],
     ['RPC_URL_97', 'is not a setting; did you mean RPC_URLS_97?'],
     ['GAS_BUGDET_DAILY_56', 'is not a setting; did you mean GAS_BUDGET_DAILY_56?'],
-    ['SETTLE_WAIT', 'is not a setting; docs/settings.md lists all settings'],
+    ['SETTLE_WAIT', 'is not a setting; did you mean SETTLE_WAIT_MS?'],
     ['HUB_QOUTAS', 'is not a setting; docs/settings.md lists all settings'],
     ['HUB_MODE_FILE', 'cannot be given as a file; set HUB_MODE'],
   ])('%s', (name, problem) => {
@@ -39,6 +39,8 @@ describe('unknown settings', () => {
       'HOSTNAME',
       'POST',
       'WALLET',
+      'SETTLE',
+      'HUB',
       'npm_config_hub_x',
       'NODE_OPTIONS',
     ];

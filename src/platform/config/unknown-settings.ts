@@ -105,7 +105,7 @@ function partsOf(name: string): {
   return { base, chainId: Number(digits), isFile };
 }
 
-/** The name that is a typing mistake away. */
+/** The name that is a typing mistake away, or the only one that goes on after this one. */
 function nearestOf(name: string, names: readonly string[]): string | undefined {
   const most = name.length < LONG_NAME ? TYPO_LETTERS_SHORT : TYPO_LETTERS;
   let found: { readonly name: string; readonly distance: number } | undefined;
@@ -118,7 +118,13 @@ function nearestOf(name: string, names: readonly string[]): string | undefined {
       found = { name: candidate, distance };
     }
   }
-  return found?.name;
+  return found?.name ?? longerOf(name, names);
+}
+
+/** `SETTLE_WAIT` is meant as `SETTLE_WAIT_MS`: the unit is forgotten. One word alone may be of others. */
+function longerOf(name: string, names: readonly string[]): string | undefined {
+  const longer = name.includes('_') ? names.filter((one) => one.startsWith(`${name}_`)) : [];
+  return longer.length === 1 ? longer[0] : undefined;
 }
 
 /** Letters to insert, remove, replace or swap with their neighbour; more than `most` need not be exact. */

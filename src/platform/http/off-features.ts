@@ -28,7 +28,7 @@ const FEATURES: readonly Feature[] = [
     paths: /^\/(?:wallet|mcp|oauth|v1\/(?:login|wallets|passkeys|asks|approvals))(?:\/|$)/,
     isOn: (config) => config.wallet !== undefined,
     name: 'The agent wallet',
-    needs: '`ROLES` with `wallet`',
+    needs: '`ROLES` with `wallet`, and `WALLET_PROVIDER`',
   },
   {
     paths: /^\/(?:v2\/)?doctor(?:\/|$)/,

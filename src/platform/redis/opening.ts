@@ -7,21 +7,30 @@ import { isCluster } from './redis-connection.js';
 import { unusableRedis } from './redis-watch.js';
 import { START_TIMEOUT_MS, whileStarting } from './while-starting.js';
 
+/** Connections that are down, by the setting of their Redis: each outage is logged once, not for each connection. */
+const down = new Map<string, Set<SharedRedis>>();
+
 /** Begins to connect, and goes on until `disconnect` is called. */
 export function connecting<T extends SharedRedis>(
   redis: T,
   setting: string,
   logger: PinoLogger,
 ): T {
-  let isLogged = false;
+  const downHere = down.get(setting) ?? new Set<SharedRedis>();
+  down.set(setting, downHere);
   redis.on('error', (error: Error) => {
-    // One line for an outage, not one for each attempt to reconnect.
-    if (!isLogged) logger.warn({ setting, reason: error.message }, 'Redis is unreachable');
-    isLogged = true;
+    if (downHere.size === 0) {
+      logger.warn({ setting, reason: error.message }, 'Redis is unreachable');
+    }
+    downHere.add(redis);
   });
   redis.on('ready', () => {
-    if (isLogged) logger.info({ setting }, 'Redis is reachable again');
-    isLogged = false;
+    if (downHere.delete(redis) && downHere.size === 0) {
+      logger.info({ setting }, 'Redis is reachable again');
+    }
+  });
+  redis.on('end', () => {
+    downHere.delete(redis);
   });
   redis.connect().catch(() => undefined);
   return redis;
