@@ -1,7 +1,7 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | doctor | grade | agent | mcp | test | chaos | official | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | grade | agent | mcp | test | chaos | official | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | docs <name> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
@@ -338,6 +338,16 @@ const isCore = !['rest', 'all'].includes(args[0]);
 /** `bench builds history` is one of them. */
 const hasHistory = ['history', 'memory', 'discovery'].some((name) => args.includes(name));
 
+/** What writes or prints parts of the documentation: files of `test/docs`. */
+const DOCS = {
+  states: 'settlement-states',
+  counts: 'line-counts',
+  errors: 'write-error-examples',
+  walk: 'walk',
+  messages: 'messages',
+  screenshots: 'screenshots',
+};
+
 const TASKS = {
   sandbox: {
     needs: [installAnvil, findRedis, findPostgres, build],
@@ -440,6 +450,10 @@ const TASKS = {
     needs: [build],
     run: () => run(process.execPath, ['dist/history/reconcile.js', ...args]),
   },
+  docs: {
+    needs: args[0] === 'screenshots' ? [installAnvil, findRedis, findPostgres, build] : [],
+    run: () => tsx(`test/docs/${DOCS[args[0]]}.ts`, ...args.slice(1)),
+  },
   bench: {
     needs: [installAnvil, findRedis, ...(hasHistory ? [findPostgres] : []), build],
     run: () => bench(...args),
@@ -456,6 +470,10 @@ if (args.includes('--help') || args.includes('-h')) {
 const unknown = unknownOption(task, args);
 if (unknown !== undefined) {
   console.error(`${unknown} is not an option.\n\n${USAGE[task]}`);
+  process.exit(2);
+}
+if (task === 'docs' && DOCS[args[0]] === undefined) {
+  console.error(USAGE.docs);
   process.exit(2);
 }
 checkNode();

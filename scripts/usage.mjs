@@ -66,6 +66,12 @@ npm run test:all         both
   reconcile: `npm run reconcile -- [--from TIME] [--to TIME] [--network eip155:N]
   Compares settlements and gas with the chain. Times are UTC: 2026-11-21 or 2026-11-21T12:00:00Z. Default: the last 24 hours.
   Exit code: 0 no differences, 1 differences, 2 not everything could be checked, 3 not run.`,
+  docs: `npm run docs:states      writes docs/settlement-states.md
+npm run docs:errors      writes the examples of docs/errors.md
+npm run docs:counts      prints lines of code and of tests
+npm run docs:walk        prints the files that one request goes through
+npm run docs:messages    prints the texts that users read; -- FOLDER instead of src
+npm run screenshots      writes docs/images with a browser`,
   bench: `npm run bench:NAME -- [options of the benchmark]
   NAME is one of access, builds, cost, discovery, history, hub, ledger, memory, profile, queue, report, settle, soak, verify.`,
 };

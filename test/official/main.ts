@@ -22,18 +22,23 @@ interface Results {
   readonly results: readonly Scenario[];
 }
 
+/** What the person who starts this can mend: a line, and the exit code 2. */
+function refuse(problem: string): never {
+  console.error(problem);
+  process.exit(2);
+}
+
 /** `--harness DIR`; the other arguments are the harness's own. */
 function readArguments(): { readonly harness: string; readonly own: readonly string[] } {
   const [, , ...given] = process.argv;
   const at = given.indexOf('--harness');
   const folder = at === -1 ? undefined : given[at + 1];
-  if (folder === undefined)
-    throw new Error('--harness DIR is missing: the folder `e2e` of the harness');
+  if (folder === undefined) refuse('--harness DIR is missing: the folder e2e of the harness');
   const harness = resolve(folder);
   for (const file of ['test.ts', 'node_modules/.bin/tsx']) {
     if (existsSync(join(harness, file))) continue;
-    throw new Error(
-      `${join(harness, file)} is missing: the harness is not built, or DIR is not its folder e2e`,
+    refuse(
+      `--harness: ${join(harness, file)} is missing: the harness is not built, or DIR is not its folder e2e`,
     );
   }
   return { harness, own: given.filter((_, index) => index !== at && index !== at + 1) };
