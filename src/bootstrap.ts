@@ -19,7 +19,7 @@ import { traceRequests } from './platform/tracing/request-spans.js';
 export async function configureApp(app: NestExpressApplication, config: AppConfig): Promise<void> {
   app.disable('x-powered-by');
   app.disable('etag');
-  // Express answers 304 to `If-None-Match: *`, though its answers have no validator. What has one compares it itself.
+  // Express answers 304 to `If-None-Match: *`, though its answers have no validator. Routes with an ETag compare it themselves.
   const { request } = app.getHttpAdapter().getInstance() as { readonly request: object };
   Object.defineProperty(request, 'fresh', { value: false });
   if (config.trustProxy !== 'off') {

@@ -191,7 +191,7 @@ describe(`whatever ${CONNECTIONS} connections do, seed ${TEST_SEED}`, () => {
       return now === JSON.stringify(before) || performance.now() - gone > PATIENCE_MS;
     });
     expect(JSON.parse(now)).toEqual(before);
-    // Buffers outside the heap are given back a little after what held them.
+    // Buffers outside the heap are released a little after the objects that held them.
     let grown = usedBytes() - memory;
     await until(() => {
       if (grown >= MEMORY_ALLOWED) grown = usedBytes() - memory;

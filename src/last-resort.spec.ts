@@ -9,13 +9,13 @@ class FakeSource {
   }
 }
 
-describe('a fault that nobody handles', () => {
+describe('an unhandled error', () => {
   const error = Object.assign(new Error('Command timed out'), {
     command: { name: 'set', args: ['a live authorization'] },
   });
 
   it.each(['unhandledRejection', 'uncaughtException'])(
-    'is told without its arguments, a few times, and drains: %s',
+    'is logged without its arguments, a few times, and drains: %s',
     (event) => {
       const source = new FakeSource();
       const lines: string[] = [];

@@ -16,11 +16,10 @@ const LINES_MAX = 20;
 const FATAL = 60;
 
 /**
- * Takes what nothing else handled: a promise without an owner, an error thrown where nobody catches it.
- * Node would print it with everything that hangs on it, and errors of Redis hold the arguments of their
- * command, live authorizations among them; and it would end at once, with every role of this process.
- * Here a line says what is safe to say, the running requests are answered, and the process ends with 1,
- * so that whoever runs it starts another: its state is not to be trusted any longer.
+ * Handles unhandled rejections and uncaught exceptions. Node would print the error with all its properties, and errors
+ * of Redis hold the arguments of their command, live authorizations among them; and it would exit at once, with every
+ * role of this process. Here one line logs the safe facts, the running requests are answered, and the process exits
+ * with 1, so that its supervisor starts another one: the state of this one cannot be trusted any longer.
  */
 export function handleUnhandled(
   source: FaultSource,
@@ -32,7 +31,7 @@ export function handleUnhandled(
     lines += 1;
     if (lines <= LINES_MAX) {
       const facts = { kind, err: describeError(fault), pid: process.pid };
-      const msg = 'nobody handled this: draining, then ending with 1';
+      const msg = 'unhandled error: the process drains, then exits with code 1';
       write(JSON.stringify({ level: FATAL, time: Date.now(), ...facts, msg }));
     }
     shutdown.shutDownAfterFault();
@@ -46,6 +45,6 @@ function writeToStandardError(line: string): void {
   try {
     writeSync(2, `${line}\n`);
   } catch {
-    // Nobody reads it. The exit code still tells.
+    // Standard error is closed. The exit code still shows the failure.
   }
 }

@@ -1,7 +1,7 @@
 import { handleUnhandled } from './last-resort.js';
 import { ShutdownSignal } from './shutdown-signal.js';
 
-// The rest takes a second to load, and Redis may keep it waiting: signals are heard from here on.
+// The rest takes a second to load, and Redis may keep it waiting: signals are handled from here on.
 const shutdown = new ShutdownSignal(process);
 handleUnhandled(process, shutdown);
 const [argument] = process.argv.slice(2);

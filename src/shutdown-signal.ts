@@ -33,7 +33,7 @@ export class ShutdownSignal {
     this.#handler = handler;
   }
 
-  /** Ends the process as a signal would, but with 1: something went wrong that nobody handled. */
+  /** Ends the process as a signal would, but with 1: an error was unhandled. */
   shutDownAfterFault(): void {
     this.#hasFault = true;
     if (!this.#isShuttingDown) this.#shutDown();

@@ -26,7 +26,9 @@ export async function start(shutdown: ShutdownSignal): Promise<void> {
     app.flushLogs();
     if (config.withoutEffect.length > 0) {
       const names = config.withoutEffect.join(', ');
-      app.get(Logger).warn(`No effect: ${names}; NETWORKS does not name their chains`);
+      app
+        .get(Logger)
+        .warn(`Settings without effect: ${names}; NETWORKS does not name their chains`);
     }
     if (config.settles) app.get(Logger).log(limitsLine(config));
     await configureApp(app, config);
@@ -56,7 +58,7 @@ function portOf(app: NestExpressApplication): number | undefined {
     : undefined;
 }
 
-/** What the operator can mend is said in a line. Anything else is a fault of ours and keeps its stack. */
+/** An error of a setting is one line, as the operator can correct it. Any other is a defect and keeps its stack. */
 function describe(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return error.message;
   if (error instanceof Error) return error.stack ?? error.message;

@@ -152,7 +152,7 @@ export const DISCOVERY_OPENAPI: OpenApiPart = {
       { resource: {}, extensions: {} },
       {
         additionalProperties: true,
-        description: 'What is wrong in these fields is in the answer, and no bad request.',
+        description: 'The answer names errors in these fields; they make no bad request.',
       },
     ),
   },
@@ -210,7 +210,7 @@ export const DescribesValidation = (): MethodDecorator =>
       {
         200: jsonAnswer('What would become of it.', 'DiscoveryValidation', undefined, RATE),
         400: problem('The body is not that of a 402.', {
-          error: 'The body of a 402 is expected: x402Version 1 or 2, and a list accepts.',
+          error: 'The body must be that of a 402 answer: x402Version 1 or 2, and a list accepts.',
         }),
         ...BODY_REFUSALS,
       },
@@ -230,23 +230,23 @@ export const DescribesStatement = (): MethodDecorator =>
       200: jsonAnswer('It was taken.', 'CatalogueStatementTaken', undefined, RATE),
       400: coded(
         '`invalid_statement`, `statement_expired` or `statement_early`.',
-        'statement.until is not as docs/discovery.md says.',
+        'statement.until is malformed: docs/discovery.md describes it.',
         'invalid_statement',
       ),
       403: coded(
         'Not signed by its payee, for this catalogue and network.',
-        'The signature is not of payTo over this statement, for this catalogue and network.',
+        'The signature is not by payTo, or is over another statement, catalogue or network.',
         'wrong_signer',
       ),
       404: coded(
         'No such entry, or no statements are taken here: `statements_off`.',
-        'There is no entry of this network, payTo, type, resource and call.',
+        'The catalogue has no entry with this network, payTo, type, resource and call.',
         'entry_unknown',
       ),
       ...BODY_REFUSALS,
       409: coded(
         'It was taken before, or a later one was.',
-        'A statement of this entry with this issuedAt, or a later one, was taken before.',
+        'A statement about this entry with this issuedAt, or a later one, was accepted before.',
         'statement_used',
       ),
       503: coded(

@@ -233,7 +233,10 @@ export class FacilitatorService {
       const chainIds = this.chains.all.map(({ chainId }) => chainId);
       return refusalOf(reason, request, chainIds, undefined, cause);
     } catch (error) {
-      this.logger.error({ err: error, reason }, 'could not work out the explanation of a refusal');
+      this.logger.error(
+        { err: error, reason },
+        'could not build the diagnosis of a refusal; the answer leaves it out',
+      );
       const { message, diagnosis } = explain(reason);
       return { message, extensions: { diagnosis } };
     }

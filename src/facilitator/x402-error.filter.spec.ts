@@ -138,7 +138,7 @@ describe('errors of routes', () => {
     const away = new RedisUnavailableError('look', 'away');
     expect(answerOf(new LookUpErrorFilter(logger), away)).toEqual({
       status: 503,
-      body: { error: 'This cannot be looked up right now. Try again.', code: 'unavailable' },
+      body: { error: 'The look-up is unavailable right now. Try again.', code: 'unavailable' },
     });
     expect(answerOf(new ErrorFilter(logger), away).status).toBe(500);
   });

@@ -136,7 +136,7 @@ function startedArchiver(parts: ArchiverParts): Archiver {
     evictor: new Evictor({ cooled, hotMs, observer, reader: new PostgresArchiveReader(database) }),
     chainIds: config.ledgerChainIds,
   });
-  // Whoever may not make the tables has nothing to do before they are there.
+  // A process that may not create the tables waits until they exist.
   if (migrates) archiver.start();
   else {
     tables.whenThere(() => {

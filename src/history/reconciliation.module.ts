@@ -66,7 +66,8 @@ function startedDaily({
   logger,
 }: DailyParts): DailyReconciliation {
   const { history, networks } = config;
-  if (history?.reconcilesAt === undefined) throw new Error('there is no time to reconcile at');
+  if (history?.reconcilesAt === undefined)
+    throw new Error('reconciliation is off: it has no time of day');
   const books = new PostgresSettlementHistory(databaseOn(pools.of('background')).db);
   const daily = new DailyReconciliation({
     networks,

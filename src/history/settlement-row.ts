@@ -120,14 +120,14 @@ export function rowOf(
 function wordOf(tag: string): Buffer {
   const bytes = Buffer.from(tag, 'base64url');
   if (bytes.length === WORD && bytes.toString('base64url') === tag) return bytes;
-  throw new TypeError('a record has a name that is no hash');
+  throw new TypeError('a record has an id that is not a hash');
 }
 
 function bytesOf(hex: Hex | undefined, length: number): Buffer | null {
   if (hex === undefined) return null;
   const bytes = Buffer.from(hex.slice(2), 'hex');
   if (bytes.length === length && hex.length === 2 + 2 * length) return bytes;
-  throw new TypeError('a record has a hash or an address of another length');
+  throw new TypeError('a record has a hash or an address of the wrong length');
 }
 
 function dateOf(ms: number | undefined): Date | null {
@@ -135,7 +135,7 @@ function dateOf(ms: number | undefined): Date | null {
 }
 
 function present<T>(value: T | null): T {
-  if (value === null) throw new TypeError('a value is missing');
+  if (value === null) throw new TypeError('a record lacks a value');
   return value;
 }
 

@@ -55,7 +55,7 @@ export const NO_BUCKET: AnswersByStatus = {
   404: refusal('No such bucket.', 'no such bucket: notes'),
 };
 export const TAKEN_DOWN: AnswersByStatus = {
-  451: refusal('The operator serves these bytes to nobody.', 'taken_down: a court has ordered it'),
+  451: refusal('The operator has taken these bytes down.', 'taken_down: a court has ordered it'),
 };
 export const UNSERVED: AnswersByStatus = { ...NOT_FOUND, ...TAKEN_DOWN };
 export const PRICED = jsonAnswer(

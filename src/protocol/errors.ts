@@ -62,7 +62,7 @@ export class RedisUnavailableError extends FacilitatorError {
   readonly code: string = 'ledger_unavailable';
 
   constructor(operation: string, cause: unknown) {
-    super(`the ledger did not answer ${operation}`, { cause });
+    super(`Redis did not answer: ${operation}`, { cause });
     this.name = 'RedisUnavailableError';
   }
 }

@@ -39,7 +39,7 @@ export class RedisLock {
     const deadline = performance.now() + ACQUIRE_TIMEOUT_MS;
     while ((await this.#take(key, token)) === null) {
       if (performance.now() > deadline) {
-        throw new WalletError('unavailable', 'The same is being worked on already. Ask again.');
+        throw new WalletError('unavailable', 'The same request is in progress already. Try again.');
       }
       await sleep(LOOK_MS);
     }

@@ -78,7 +78,7 @@ const RULES_OF_VALUES: readonly {
   },
   {
     operation: /^walletSetPolicy$/,
-    answer: /atomic and decimal differ|more than perPayment|names an asset twice/,
+    answer: /atomic and decimal differ|at most perPayment|names an asset twice/,
     because: 'how two fields stand to each other cannot be said',
   },
   {

@@ -129,7 +129,7 @@ describe('an application that is let in by OAuth, with its owner at a real brows
     const visit = await fetch(known.asked ?? '', { redirect: 'manual' });
     // The link of a consent that somebody else began, sent to the owner.
     await person.open(visit.headers.get('location') ?? '');
-    await person.untilSaid('This request is over, or another browser’s. Begin again.');
+    await person.untilSaid('This request has ended, or belongs to another browser. Start again.');
     expect(await person.browser.evaluate(`document.getElementById('request') === null`)).toBe(true);
     // The refusal that the browser noted.
     person.browser.complaints.splice(0);

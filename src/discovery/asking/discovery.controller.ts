@@ -98,7 +98,7 @@ abstract class DiscoveryController {
     const answer = validate(terms, this.rules);
     if (answer === undefined) {
       throw new BadRequestException(
-        'The body of a 402 is expected: x402Version 1 or 2, and a list accepts.',
+        'The body must be that of a 402 answer: x402Version 1 or 2, and a list accepts.',
       );
     }
     return answer;

@@ -34,7 +34,7 @@ export function validate(body: unknown, rules: ListingRules): Answer | undefined
   return said('would_be_listed', {
     ...(contradiction && {
       path: contradiction.path,
-      expected: `what ${contradiction.keyword} of its schema demands`,
+      expected: `a value that its schema allows (keyword ${contradiction.keyword})`,
     }),
     ...more,
   });

@@ -68,7 +68,7 @@ export class Moderation {
     if (outcome === 'full') {
       throw new CodedError(
         ...([409, 'denials_full'] as const),
-        `${DENIALS_MOST} payees and hosts are denied: allow some that sell nothing any more.`,
+        `${DENIALS_MOST} payees and hosts are denied, the most there may be. Allow some that no longer sell.`,
       );
     }
     return { outcome, denial };
@@ -143,7 +143,7 @@ async function told<T>(answer: Promise<T>): Promise<T> {
     throw error.sqlState === CANCELLED
       ? new CodedError(
           ...([503, 'catalogue_too_slow'] as const),
-          'This took the catalogue too long: ask for a payee, for a host or for rarer words.',
+          'The search took too long. Search for a payee, a host or rarer words.',
           error,
         )
       : new CodedError(

@@ -140,5 +140,9 @@ function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: Statemen
 }
 
 function invalid(path: string): CodedError {
-  return new CodedError(400, 'invalid_statement', `${path} is not as docs/discovery.md says.`);
+  return new CodedError(
+    400,
+    'invalid_statement',
+    `${path} is malformed: docs/discovery.md describes it.`,
+  );
 }

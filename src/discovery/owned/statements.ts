@@ -37,9 +37,15 @@ const LIFETIME_MS = 3_600_000;
 const AHEAD_MS = 300_000;
 
 const DONE = {
-  remove: { code: 'removed', message: 'It is not listed any more, and no payment lists it again.' },
-  correct: { code: 'corrected', message: 'It is listed with these words, whatever is declared.' },
-  restore: { code: 'restored', message: 'What the next payment declares is listed again.' },
+  remove: { code: 'removed', message: 'The entry is removed, and no payment lists it again.' },
+  correct: {
+    code: 'corrected',
+    message: 'The entry shows these texts, whatever later payments declare.',
+  },
+  restore: {
+    code: 'restored',
+    message: 'The statement is withdrawn: the entry follows the next payment that declares it.',
+  },
 } as const satisfies Record<StatementAction, object>;
 
 /** Takes what payees sign about their entries. What costs most is asked last. */
@@ -57,7 +63,7 @@ export class Statements {
     const { store } = this;
     const { url } = this.settings;
     if (store === undefined || url === undefined) {
-      throw new CodedError(404, 'statements_off', 'This deployment takes no statements.');
+      throw new CodedError(404, 'statements_off', 'This deployment accepts no statements.');
     }
     const signed = signedStatement(body, url);
     const { statement } = signed;
@@ -103,7 +109,7 @@ export class Statements {
     if (isSigned) return;
     throw new CodedError(
       ...([403, 'wrong_signer'] as const),
-      'The signature is not of payTo over this statement, for this catalogue and network.',
+      'The signature is not by payTo, or is over another statement, catalogue or network.',
     );
   }
 
@@ -127,13 +133,13 @@ export class Statements {
 function unknown(): CodedError {
   return new CodedError(
     ...([404, 'entry_unknown'] as const),
-    'There is no entry of this network, payTo, type, resource and call.',
+    'The catalogue has no entry with this network, payTo, type, resource and call.',
   );
 }
 
 function stale(): CodedError {
   return new CodedError(
     ...([409, 'statement_used'] as const),
-    'A statement of this entry with this issuedAt, or a later one, was taken before.',
+    'A statement about this entry with this issuedAt, or a later one, was accepted before.',
   );
 }

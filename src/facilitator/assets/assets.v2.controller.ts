@@ -27,7 +27,7 @@ export class AssetsV2Controller {
   @ApiOperation({
     operationId: 'assets',
     tags: ['Look-ups'],
-    summary: 'Tokens this deployment knows, and what the chain says of them',
+    summary: 'Tokens this deployment knows, with their facts on the chain',
     description:
       'Built-in tokens and those that settings name. They are read from the chain in the background: ' +
       'until then `source` is not `chain`. Other tokens are served too, unless settings say otherwise.',

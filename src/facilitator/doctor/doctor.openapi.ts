@@ -63,7 +63,7 @@ export const DescribesCheck = (): MethodDecorator =>
     ApiOperation({
       operationId: 'examineSeller',
       tags: ['Sellers'],
-      summary: 'Looks at a seller as a buyer would',
+      summary: 'Checks a seller with the requests of a buyer',
       description:
         'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +
         'account be verified. It pays nothing. Only public addresses are fetched, unless settings say ' +
@@ -88,7 +88,7 @@ export const DescribesCheck = (): MethodDecorator =>
         ['Retry-After'],
       ),
       503: problem('The rate limit cannot be checked now.', {
-        error: 'This cannot be looked up right now. Try again.',
+        error: 'The look-up is unavailable right now. Try again.',
       }),
     }),
   );

@@ -85,7 +85,7 @@ const FINDINGS_MAX = 60;
 /** An origin that belongs to no page: a browser would name the page that buys there. */
 const ORIGIN = 'https://buyer.invalid';
 
-/** Looks at a seller as a buyer would, and says what keeps buyers from paying. It pays nothing. */
+/** Checks a seller with the requests of a buyer, and says what keeps buyers from paying. It pays nothing. */
 @Injectable()
 export class Doctor {
   readonly #places = new Semaphore(AT_ONCE, WAITING_MAX);

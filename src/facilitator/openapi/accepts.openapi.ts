@@ -18,7 +18,7 @@ export function acceptsPath(name: 'Root' | 'V1' | 'V2', where: string): JsonObje
     post: {
       operationId: `accepts${name}`,
       tags: ['x402'],
-      summary: `Which of these offers can be settled here? (${where})`,
+      summary: `The offers that can be settled here (${where})`,
       description:
         'For sellers whose middleware asks its facilitator for the requirements of a 402. Offers of other ' +
         'networks and schemes are left out, and what a scheme needs in `extra` is filled in.',

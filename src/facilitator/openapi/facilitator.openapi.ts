@@ -144,7 +144,7 @@ function pathsOf({
       post: {
         operationId: `verify${name}`,
         tags: ['x402'],
-        summary: `Would this payment be settled? (${where})`,
+        summary: `Verifies a payment (${where})`,
         description: 'Changes nothing.',
         security: KEY_IF_IN_USE,
         parameters: [IDEMPOTENCY],
@@ -157,7 +157,7 @@ function pathsOf({
       get: {
         operationId: `verify${name}ByQuery`,
         tags: ['x402'],
-        summary: `The same by a link, or what this endpoint is (${where})`,
+        summary: `Verifies a payment by link, or describes this endpoint (${where})`,
         security: KEY_IF_IN_USE,
         parameters: QUERY_PARAMETERS,
         responses: {
@@ -211,7 +211,7 @@ function pathsOf({
       get: {
         operationId: `settle${name}LookUp`,
         tags: ['x402'],
-        summary: `What became of a payment, or what this endpoint is (${where})`,
+        summary: `Looks up a payment by link, or describes this endpoint (${where})`,
         description: 'Looks up. A GET never moves money.',
         security: OPEN,
         parameters: QUERY_PARAMETERS,

@@ -18,8 +18,8 @@ const NOT_KNOWN = {
   error: 'No settlement has this id, transaction or authorization.',
   code: 'not_found',
 };
-const LATER = jsonAnswer('Neither known nor unknown now: ask again.', 'Problem', {
-  error: 'This cannot be looked up right now. Try again.',
+const LATER = jsonAnswer('The look-up is unavailable now. Try again.', 'Problem', {
+  error: 'The look-up is unavailable right now. Try again.',
 });
 /** The description of `GET /v2/settlements/:id`. */
 export const DescribesSettlement = (): MethodDecorator =>
@@ -27,7 +27,7 @@ export const DescribesSettlement = (): MethodDecorator =>
     ApiOperation({
       operationId: 'settlement',
       tags: ['Look-ups'],
-      summary: 'What became of a settlement',
+      summary: 'The state of a settlement',
       description:
         'Whether it landed; not whether it is yours to sell. With `wait` the answer comes when the state changes, ' +
         'at the latest after so many seconds; at once where nothing happens to the settlement any more. ' +

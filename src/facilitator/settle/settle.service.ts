@@ -176,7 +176,7 @@ export class SettleService {
 
   async #look({ request, requester, identity }: NamedContext): Promise<Known> {
     const { requirements, claim } = request.payment;
-    if (claim.from === undefined) throw new TypeError('an identity without a payer');
+    if (claim.from === undefined) throw new TypeError('the payment has no payer');
     const [look, binding] = await Promise.all([
       this.store.look(identity, { ...requirements, payer: claim.from }),
       requester.keyTag === '' ? undefined : this.store.bindingOf(requester.keyTag),

@@ -43,7 +43,10 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
     const notWithdrawn = troubled('restating a withdrawal');
     this.#withdrawals = new RecentAnswers(async (told) => {
       const isNotSent = await store.restateWithdrawal(told);
-      if (!isNotSent) notWithdrawn(new Error(`${told.ref.id} is sent after all`));
+      if (!isNotSent)
+        notWithdrawn(
+          new Error(`a transaction of the withdrawn settlement ${told.ref.id} was sent`),
+        );
       return true;
     }, notWithdrawn);
     this.#presence = new Presence(

@@ -247,8 +247,7 @@ export class PaymentVerifier {
     judge: (view: ChainView) => Promise<T>,
   ): Promise<T> {
     const chain = this.chains.get(chainId);
-    if (chain === undefined)
-      throw new ChainUnavailableError(chainId, 'what a payment is judged by');
+    if (chain === undefined) throw new ChainUnavailableError(chainId, 'verification');
     const { value } = await chain.verifyNearHead(judge, neededHead);
     return value;
   }
@@ -264,7 +263,7 @@ export class PaymentVerifier {
       sole,
     });
     if (sole !== undefined && sender === undefined && !senders.areKnown(chainId)) {
-      throw new ChainUnavailableError(chainId, 'which accounts are ours');
+      throw new ChainUnavailableError(chainId, 'settlement lanes');
     }
     return sender;
   }

@@ -19,7 +19,7 @@ export async function told<T>(answer: Promise<T>): Promise<T> {
     throw new CodedError(
       503,
       'history_too_slow',
-      'This took the history too long: ask for a shorter time, for a payee or for a payer.',
+      'The query took too long. Ask for a shorter time, or for one payee or payer.',
       error.cause,
     );
   }

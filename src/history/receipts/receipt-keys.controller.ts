@@ -15,7 +15,7 @@ export class ReceiptKeysController {
   @ApiOperation({
     operationId: 'receiptKeys',
     tags: ['History'],
-    summary: 'The keys by which receipts are verified (RFC 7517)',
+    summary: 'The keys that verify receipts (RFC 7517)',
     security: OPEN,
   })
   @Answers({

@@ -52,18 +52,14 @@ export class Receipts {
     if (view === undefined || details === undefined) return undefined;
     if (!payees.has(details.payTo)) return undefined;
     if (!view.isPaid) {
-      throw new CodedError(
-        409,
-        'not_paid',
-        'No block shows this payment; there is no receipt of it.',
-      );
+      throw new CodedError(409, 'not_paid', 'There is no receipt: no block contains this payment.');
     }
     const evidence = await this.#evidenceOf(view, details);
     if (evidence === undefined) {
       throw new CodedError(
         409,
         'no_evidence',
-        'No single transfer on the chain shows this payment; there is no receipt of it.',
+        'There is no receipt: no single transfer on the chain proves this payment.',
       );
     }
     return signer.sign(receiptOf(view, details, evidence, clock.now()));

@@ -87,7 +87,7 @@ export class DailyReconciliation {
 
   @AtShutdown('background', 'reconciliation')
   async stop(): Promise<void> {
-    this.#abort.abort(new Error('the process ends'));
+    this.#abort.abort(new Error('the process is shutting down'));
     await this.#rounds.stop();
   }
 
@@ -167,7 +167,7 @@ export class DailyReconciliation {
     const timer = setInterval(() => {
       runs.lease(chainId, processId, LEASE_MS).then(
         (isHeld) => {
-          if (!isHeld) lost.abort(new Error('the lease of the reconciliation is lost'));
+          if (!isHeld) lost.abort(new Error('the reconciliation lost its lease'));
         },
         () => undefined,
       );

@@ -3,7 +3,11 @@ import { ArchiveError } from '../archive.js';
 
 /** Answers of the history that are no data. Each code is in docs/sellers.md. */
 export const invalidCursor = (): CodedError =>
-  new CodedError(400, 'invalid_cursor', 'The cursor is not one of this query: begin without one.');
+  new CodedError(
+    400,
+    'invalid_cursor',
+    'The cursor belongs to another query. Start again without a cursor.',
+  );
 
 export const notYours = (): CodedError =>
   new CodedError(403, 'forbidden', 'This API key does not see the settlements of that payee.');

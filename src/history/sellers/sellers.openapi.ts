@@ -45,7 +45,7 @@ const said = {
   asset: address,
   payer: address,
   payTo: address,
-  amount: { ...digits, description: 'What was paid.' },
+  amount: { ...digits, description: 'The paid amount.' },
   authorized: { ...digits, description: 'What was signed: the same, or the maximum.' },
   nonce: digits,
   deadline: digits,
@@ -118,7 +118,7 @@ export const NO_ARCHIVE: AnswersByStatus = {
     error: 'The history is off: `DATABASE_URL` is not set.',
     code: 'history_off',
   }),
-  503: problem('The history cannot be asked now: ask again.', {
+  503: problem('The history is unavailable now. Try again.', {
     error: 'The history database is unavailable. Try again.',
     code: 'history_unavailable',
   }),
@@ -131,20 +131,20 @@ export const FILE: JsonObject = {
 
 export const RECEIPT_ANSWERS: AnswersByStatus = {
   200: jsonAnswer('The receipt.', 'SignedReceipt', undefined, RATE),
-  404: problem('Not known, or paid to others.', {
+  404: problem('The settlement is unknown, or its payee belongs to another key.', {
     error: NO_SUCH_SETTLEMENT,
     code: 'not_found',
   }),
-  409: problem('No transfer on the chain shows this payment, or not yet.', {
-    error: 'No block shows this payment; there is no receipt of it.',
+  409: problem('No transfer on the chain proves this payment, or none does yet.', {
+    error: 'There is no receipt: no block contains this payment.',
     code: 'not_paid',
   }),
   501: problem('Receipts are off: `RECEIPT_KEY` is not set.', {
     error: 'Receipts are off: `RECEIPT_KEY` is not set.',
     code: 'receipts_off',
   }),
-  503: problem('Neither known nor unknown now: ask again.', {
-    error: 'This cannot be looked up right now. Try again.',
+  503: problem('The look-up is unavailable now. Try again.', {
+    error: 'The look-up is unavailable right now. Try again.',
   }),
 };
 
@@ -164,6 +164,6 @@ export const Describes = ({ id, answers, ...texts }: Operation): MethodDecorator
 
 /** What sellers have of their own settlements. */
 export const SELLERS_OPENAPI: OpenApiPart = {
-  tags: [{ name: 'History', description: 'What was paid to the payees of an API key.' }],
+  tags: [{ name: 'History', description: 'Payments to the payees of an API key.' }],
   schemas: SCHEMAS,
 };

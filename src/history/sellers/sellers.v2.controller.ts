@@ -47,7 +47,7 @@ export class SellersV2Controller {
   @Get('totals')
   @Describes({
     id: 'settlementTotals',
-    summary: 'Exact sums of what was paid to the payees of an API key',
+    summary: 'Exact sums of the payments to the payees of an API key',
     description: 'Amounts of two assets are never added: every group is of one asset.',
     answers: {
       200: jsonAnswer('The sums.', 'SettlementTotals', undefined, RATE),
@@ -68,7 +68,7 @@ export class SellersV2Controller {
   @Get('export')
   @Describes({
     id: 'exportSettlements',
-    summary: 'A file of what was paid to the payees of an API key',
+    summary: 'A file of the payments to the payees of an API key',
     description: 'Newest first. A file that could not be finished is broken off, never ended.',
     answers: {
       200: FILE,

@@ -57,7 +57,11 @@ export async function sumsBy(
   const grouping = { byDay: groups.has('day'), byPayee: groups.has('payee') };
   const rows = await fromArchive(read(grouping, ROWS_MOST + 1));
   if (rows.length > ROWS_MOST) {
-    throw new CodedError(400, 'too_many_groups', 'These are too many groups: ask for less.');
+    throw new CodedError(
+      400,
+      'too_many_groups',
+      'The answer would have too many groups. Ask for a shorter time, or group by less.',
+    );
   }
   return { groupBy: [...groups.add('asset')], totals: totalsOf(rows, grouping) };
 }

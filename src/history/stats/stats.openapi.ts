@@ -40,7 +40,7 @@ export const DescribesStats = (): MethodDecorator =>
     ApiOperation({
       operationId: 'stats',
       tags: ['Look-ups'],
-      summary: 'Totals of what was paid, by network and asset',
+      summary: 'Totals of payments, by network and asset',
       description:
         'Payments that are final, from the history. Windows begin with a full hour (UTC) of the claim. The 200 assets that were ' +
         'paid with most often are listed. An answer is kept for a minute. Not served where `PUBLIC_STATS` is false.',

@@ -129,7 +129,7 @@ function refusalOf(
   payees: PayeeAccess,
 ): string | undefined {
   const isOfLane = LANE_EVENTS.some((name) => name === type);
-  if (isOfLane && !payees.isOperator(owner)) return 'the API key is no operator’s';
+  if (isOfLane && !payees.isOperator(owner)) return 'the API key does not have the scope admin';
   return payTo === undefined || payees.payeesOfOwner(owner).has(payTo)
     ? undefined
     : 'the API key may not see this payee';
@@ -157,8 +157,8 @@ function isEcho({ body }: FetchAnswer, sent: string): boolean {
 
 function problemOf(status: number): string {
   return status >= 300 && status < 400
-    ? 'It redirects; redirects are not followed.'
-    : 'It answered with another status than 2xx.';
+    ? 'The URL redirects, and redirects are not followed.'
+    : 'The URL answered with a status other than 2xx.';
 }
 
 /** Seconds after each attempt that failed until the next one: three days in all. */

@@ -38,19 +38,25 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 
 const problem = (what: string, error: string): JsonObject => jsonAnswer(what, 'Problem', { error });
 const REFUSALS: Readonly<Record<number, JsonObject>> = {
-  400: problem('Something is missing or is none.', 'url: https is expected.'),
+  400: problem('A field is missing or malformed.', 'url: must begin with https.'),
   401: NO_KEY,
   403: problem(
     'An API key without the scope `history`, without payees, or not for this payee or event.',
-    'The API key does not have the scope that this needs.',
+    'The API key does not have the scope that this request needs.',
   ),
   404: problem(
-    'None of this API key has this name.',
-    'This API key has no webhook or delivery of that id.',
+    'This API key has no webhook or delivery with this id.',
+    'This API key has no webhook or delivery with that id.',
   ),
-  409: problem('There are as many as may be, or too few.', 'A webhook keeps its last secret.'),
+  409: problem(
+    'The limit is reached, or the last secret would go.',
+    'A webhook needs a secret: its last one cannot be removed.',
+  ),
   429: problem('Too many requests.', 'Too many requests; `Retry-After` says when to ask again.'),
-  503: problem('The database does not answer.', 'Webhooks cannot be reached now; ask again.'),
+  503: problem(
+    'The database does not answer.',
+    'The database of the webhooks is unavailable. Try again.',
+  ),
 };
 
 interface Operation {
@@ -91,7 +97,7 @@ export const EXAMPLES = {
         triedAt: '2026-11-22T08:00:06.000Z',
         dueAt: '2026-11-22T08:00:36.000Z',
         status: 500,
-        problem: 'It answered with another status than 2xx.',
+        problem: 'The URL answered with a status other than 2xx.',
         answer: 'out of order',
       },
     ],
@@ -100,7 +106,7 @@ export const EXAMPLES = {
 
 export const DONE: JsonObject = { description: 'Done.' };
 
-/** Where sellers are told of their settlements. */
+/** The URLs that get the events of a seller's settlements. */
 export const WEBHOOKS_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Webhooks', description: 'Settlements, told as they happen.' }],
   schemas: {
@@ -166,7 +172,7 @@ function webhookSchema(more: JsonObject): JsonObject {
       url: URL_SCHEMA,
       description: DESCRIPTION_SCHEMA,
       events,
-      // An operator's that hears of lanes alone has none.
+      // A webhook of an operator that gets events of lanes alone has no payees.
       payees: { type: 'array', items: ADDRESS_SCHEMA, maxItems: PAYEES_MAX },
       secrets: {
         type: 'array',

@@ -53,7 +53,7 @@ import { Describes, DONE, EXAMPLES } from './webhooks.openapi.js';
 @Controller('v2/webhooks')
 @RequireScope('history')
 @RateLimited('lookup')
-@UseFilters(unavailableFilter('Webhooks cannot be reached now; ask again.'))
+@UseFilters(unavailableFilter('The database of the webhooks is unavailable. Try again.'))
 export class WebhooksV2Controller {
   constructor(
     private readonly store: PostgresWebhooks,
@@ -65,7 +65,7 @@ export class WebhooksV2Controller {
   @Post()
   @Describes({
     id: 'createWebhook',
-    summary: 'Tell settlements to a URL',
+    summary: 'Create a webhook',
     description:
       `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it gets the events of all payees that the key may list. ` +
       '`lane.low` is sent only for keys with the scope `admin`, which need no payees for it. ' +
@@ -167,7 +167,7 @@ export class WebhooksV2Controller {
   @Post(':id/secrets')
   @Describes({
     id: 'addWebhookSecret',
-    summary: 'One more secret',
+    summary: 'Add a secret',
     description: `At most ${SECRETS_MAX} at once: each event is signed by all of them.`,
     answers: { 201: jsonAnswer('Made.', 'WebhookSecret', EXAMPLES.secret) },
     refusals: [404, 409],
@@ -184,7 +184,7 @@ export class WebhooksV2Controller {
   @HttpCode(204)
   @Describes({
     id: 'deleteWebhookSecret',
-    summary: 'Sign by a secret no more',
+    summary: 'Remove a secret',
     answers: { 204: DONE },
     refusals: [404, 409],
   })
@@ -194,7 +194,8 @@ export class WebhooksV2Controller {
     @Req() request: Request,
   ): Promise<void> {
     const removed = known(await this.store.removeSecret(ownerOf(request), id, name));
-    if (removed === 'last') throw new ConflictException('A webhook keeps its last secret.');
+    if (removed === 'last')
+      throw new ConflictException('A webhook needs a secret: its last one cannot be removed.');
   }
 
   @Post(':id/test')
@@ -221,7 +222,7 @@ export class WebhooksV2Controller {
   @HttpCode(202)
   @Describes({
     id: 'replayWebhook',
-    summary: 'Send events again',
+    summary: 'Replay events',
     description:
       `At most ${REPLAY_MAX} events; \`next\` is the one to go on after. They keep their ids. ` +
       'Events are kept for 30 days.',
@@ -247,7 +248,8 @@ export class WebhooksV2Controller {
       payees,
       isOperator,
     });
-    if (replayed === undefined) throw new BadRequestException('after: this event is not known.');
+    if (replayed === undefined)
+      throw new BadRequestException('after: the webhook has no event with this id.');
     const { events, next } = replayed;
     return { events, ...(next !== undefined && { next }) };
   }
@@ -255,7 +257,7 @@ export class WebhooksV2Controller {
   @Get(':id/deliveries')
   @Describes({
     id: 'webhookDeliveries',
-    summary: 'What was sent, and what was answered',
+    summary: 'Deliveries of a webhook, with the answers',
     answers: { 200: jsonAnswer('Newest first.', 'WebhookDeliveries', EXAMPLES.deliveries) },
     refusals: [400, 404],
   })
@@ -266,7 +268,8 @@ export class WebhooksV2Controller {
   ): Promise<object> {
     const webhook = await this.#own(request, id);
     const found = await this.store.deliveries(webhook, limit, before);
-    if (found === undefined) throw new BadRequestException('before: this event is not known.');
+    if (found === undefined)
+      throw new BadRequestException('before: the webhook has no event with this id.');
     const next = found.length === limit ? found.at(-1)?.eventId : undefined;
     const deliveries = found.map(deliveryViewOf);
     return { deliveries, ...(next !== undefined && { next }) };
@@ -319,7 +322,7 @@ function isOfSettlement(type: EventType): boolean {
   return SETTLEMENT_EVENTS.some((name) => name === type);
 }
 
-const NO_SUCH_WEBHOOK = 'This API key has no webhook or delivery of that id.';
+const NO_SUCH_WEBHOOK = 'This API key has no webhook or delivery with that id.';
 
 /** With webhooks enabled there are API keys, and the scope check refuses a request without one. */
 function ownerOf(request: Request): string {

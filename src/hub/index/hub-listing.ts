@@ -278,7 +278,7 @@ export class HubListing {
     });
   }
 
-  /** What is taken down of these bytes. */
+  /** The takedowns of these bytes. */
   takedownsOf(digests: readonly string[]): Promise<readonly Takedown[]> {
     return this.index.query((redis) => takedownsOf(redis, digests));
   }

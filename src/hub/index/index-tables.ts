@@ -8,7 +8,7 @@ import { APPLY, DISOWN, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
 import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
 import type { PriceSeal } from './price-seal.js';
 
-/** Of the index's layout; another one is made anew. */
+/** Of the index's layout; an index with another one is rebuilt. */
 const FORMAT = '8';
 /** Entries applied by one script. */
 const CHUNK = 200;

@@ -136,7 +136,8 @@ export class LinkStore {
         ...familiesOf({ nonce }),
       ],
     );
-    if (!LINK_STATES.has(state)) throw new Error('the script of links answered something else');
+    if (!LINK_STATES.has(state))
+      throw new Error('the script of links returned an unexpected value');
     return state as LinkState;
   }
 }

@@ -220,7 +220,8 @@ export class UploadStore {
       ],
       [step, nonce, issuedAt, until, now, USED_MAX, SLACK_SECONDS, ...more],
     );
-    if (!UPLOAD_STATES.has(state)) throw new Error('the script of uploads answered something else');
+    if (!UPLOAD_STATES.has(state))
+      throw new Error('the script of uploads returned an unexpected value');
     return state as UploadState;
   }
 }

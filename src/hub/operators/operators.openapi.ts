@@ -32,13 +32,13 @@ const problem = (description: string, error: string, code?: string): JsonObject 
 type Responses = Readonly<Record<number, JsonObject>>;
 
 const REFUSALS: Responses = {
-  400: problem('A parameter or a field is wrong, or not known.', 'wrong', 'invalid_request'),
+  400: problem('A parameter or a field is malformed or unknown.', 'wrong', 'invalid_request'),
   401: problem('No API key, or an unknown one.', 'A valid API key is required.'),
   403: problem(
     'A key without the scope `admin`.',
-    'The API key does not have the scope that this needs.',
+    'The API key does not have the scope that this request needs.',
   ),
-  503: problem('Storage or index cannot be used now; it may be done.', 'ask again'),
+  503: problem('Storage or index is unavailable now; the change may have been made.', 'ask again'),
 };
 const BODY_REFUSALS: Responses = {
   408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),

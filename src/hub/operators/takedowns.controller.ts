@@ -69,7 +69,7 @@ export class TakedownsController {
   ): ReturnType<Takedowns['takeDown']> {
     const by = callerOf(request) ?? '';
     const done = await this.takedowns.takeDown(wanted, by);
-    this.logger.warn({ by, outcome: done.outcome }, 'hub: take down');
+    this.logger.warn({ by, outcome: done.outcome }, 'hub: an operator took a file down');
     return done;
   }
 

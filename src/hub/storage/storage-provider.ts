@@ -100,7 +100,7 @@ interface BucketMark extends ObjectName {
   readonly state: 'made' | 'gone';
 }
 
-/** Payloads of a name whose bytes are gone, for nobody could find them any more: an entry of the journal. */
+/** An entry of the journal: payloads of a name whose bytes were freed, as no entry led to them any more. */
 interface Freed extends ObjectName {
   readonly op: 'freed';
   readonly order: number;

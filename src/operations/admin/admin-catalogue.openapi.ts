@@ -121,7 +121,7 @@ export const DescribesDeny = (): MethodDecorator =>
       400: WRONG_BODY,
       ...BODY_REFUSALS,
       409: jsonAnswer(`There are ${DENIALS_MOST} denials.`, 'Problem', {
-        error: `${DENIALS_MOST} payees and hosts are denied: allow some that sell nothing any more.`,
+        error: `${DENIALS_MOST} payees and hosts are denied, the most there may be. Allow some that no longer sell.`,
         code: 'denials_full',
       }),
     },
@@ -134,5 +134,5 @@ export const DescribesAllow = (): MethodDecorator =>
     'allowInCatalogue',
     'Allows what was denied',
     { 200: jsonAnswer('It is done.', 'CatalogueAllowed'), 400: WRONG_BODY, ...BODY_REFUSALS },
-    'What was not forgotten meanwhile is shown again. What operators did has it.',
+    'Listings that were kept meanwhile are shown again. The audit trail has the action.',
   );

@@ -69,9 +69,9 @@ export const ADMIN_HISTORY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     settlement: schemaRef('Settlement'),
     sale: object(
       { state: text, isBoundToKey: flag, isSoldToKey: flag },
-      { requester: { ...text, description: 'Id of the request that was told of it.' } },
+      { requester: { ...text, description: 'Id of the request that has the sale.' } },
     ),
-    isAsync: { ...flag, description: 'Handed out by a 202 answer.' },
+    isAsync: { ...flag, description: 'Accepted by a 202 answer.' },
     attempts: {
       ...listOf(
         object({
@@ -216,6 +216,6 @@ export const DescribesLife = (): MethodDecorator =>
       'settlementLife',
       'The whole life of one settlement',
       { 200: found('SettlementLife'), 404: UNKNOWN },
-      'From Redis or the history: its sale, what carries it now, what was told of it to whom, what reconciliation found. `history.status` says whether the history could be asked.',
+      'From Redis or the history: its sale, its transactions, its acknowledged answers, the findings of reconciliation. `history.status` is whether the history could be read.',
     ),
   );

@@ -9,7 +9,7 @@ export const ADMIN_REFUSALS: AnswersByStatus = {
     reason: 'unauthorized',
   }),
   403: problem('A key without the scope `admin`.', {
-    error: 'The API key does not have the scope that this needs.',
+    error: 'The API key does not have the scope that this request needs.',
     reason: 'forbidden',
   }),
 };

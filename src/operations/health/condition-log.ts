@@ -64,7 +64,10 @@ export class ConditionLog implements OnModuleInit {
     } catch (error) {
       // Its connections log that Redis is away.
       if (!(error instanceof RedisUnavailableError)) {
-        this.logger.error({ err: error }, 'could not look for lanes and networks in trouble');
+        this.logger.error(
+          { err: error },
+          'could not check lanes and networks for conditions to report',
+        );
       }
     }
     return LOOK_MS;

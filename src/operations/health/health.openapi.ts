@@ -41,10 +41,10 @@ export const HEALTH_OPENAPI: OpenApiPart = {
       get: {
         operationId: 'live',
         tags: ['Health'],
-        summary: 'Does this process turn?',
+        summary: 'Is this process alive?',
         security: OPEN,
         responses: {
-          200: jsonAnswer('That this is answered is the answer.', 'Alive', { status: 'ok' }),
+          200: jsonAnswer('The process is alive.', 'Alive', { status: 'ok' }),
         },
       },
     },

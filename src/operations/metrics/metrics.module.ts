@@ -40,7 +40,7 @@ import { WebhookGauges, webhookMetrics } from './webhook-metrics.js';
 @Global()
 @Module({})
 export class MetricsModule {
-  /** What is counted follows the roles of this process. */
+  /** The roles of this process decide which metrics exist. */
   static forRoot(config: AppConfig): DynamicModule {
     const { settles, usesChains, wallet } = config;
     const reconciles = reconcilesDaily(config);
@@ -142,7 +142,7 @@ function observer(
   return { provide: token, inject: [Registry, CountError], useFactory: create };
 }
 
-/** A measurement is not worth a failure: without the ledger there is none. */
+/** A measurement is not worth a failure: while the ledger is away it is left out. */
 async function waitsMs(
   laneQueries: LaneQueries,
   chainId: number,

@@ -10,7 +10,7 @@ import { SettlementSpans } from './settlement-spans.js';
 /** The {@link Tracing} of this process, where there is one. */
 export const TRACING = Symbol('TRACING');
 
-/** Provides the observer that jobs are told to, and starts the traces where somebody collects them. */
+/** Provides the observer of jobs, and starts the traces where a collector is configured. */
 @Global()
 @Module({})
 export class TracingModule {

@@ -120,8 +120,8 @@ describe('a URL that is not fetched', () => {
   });
 
   it.each([
-    ['ftp://seller.example/', /only http/],
-    ['file:///etc/passwd', /only http/],
+    ['ftp://seller.example/', /neither http/],
+    ['file:///etc/passwd', /neither http/],
     ['http://user:secret@seller.example/', /credentials/],
     ['http://', /not a URL/],
     ['seller.example', /not a URL/],

@@ -183,7 +183,8 @@ export class SafeFetch {
 
   #dispatcherFor(url: URL): Dispatcher {
     const { protocol, username, password } = url;
-    if (protocol !== 'http:' && protocol !== 'https:') throw refused('only http and https are');
+    if (protocol !== 'http:' && protocol !== 'https:')
+      throw refused('its scheme is neither http nor https');
     if (username !== '' || password !== '') throw refused('it has credentials in it');
     if (isAllowedHost(url, this.limits.allow)) return this.#allowed;
     // A name is judged when it is resolved; an address in the URL never is resolved.

@@ -103,7 +103,7 @@ describe('a body', () => {
     await expect(body(order({ terms }))).rejects.toMatchObject({
       status: 400,
       code: 'invalid_request',
-      message: 'No field is named __proto__ or constructor.',
+      message: 'A field must not be named __proto__ or constructor.',
     });
     expect({}).not.toHaveProperty('polluted');
   });

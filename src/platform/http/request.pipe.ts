@@ -96,7 +96,7 @@ export class RequestPipe implements PipeTransform {
       throw new CodedError(400, code, 'The body is nested too deep, or has too many values.');
     }
     if (hasPrototypeName(picked)) {
-      throw new CodedError(400, code, 'No field is named __proto__ or constructor.');
+      throw new CodedError(400, code, 'A field must not be named __proto__ or constructor.');
     }
     try {
       const pipe = this.#pipes[part][isTolerant ? 'tolerant' : 'strict'];

@@ -12,5 +12,5 @@ export function unavailableFilter(text: string): Type<ErrorFilter> {
 
 /** Of look-ups: what cannot be asked now is not unknown. */
 export const LookUpErrorFilter = unavailableFilter(
-  'This cannot be looked up right now. Try again.',
+  'The look-up is unavailable right now. Try again.',
 );

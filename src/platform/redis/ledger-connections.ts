@@ -28,7 +28,7 @@ export class LedgerConnections {
     if (!(this.shared instanceof Cluster)) return this.shared;
     const own = this.byTag.get(ledgerTag(chainId));
     if (own === undefined) {
-      throw new RedisUnavailableError('ledger', `no chain ${chainId} here`);
+      throw new RedisUnavailableError('ledger', `chain ${chainId} has no ledger here`);
     }
     return own;
   }

@@ -12,11 +12,11 @@ import { paymentFinding } from './payment-finding.js';
 
 const REQUIREMENTS = 'paymentRequirements';
 const SMALL = {
-  expected: 'at least the least amount of this deployment, in atomic units',
+  expected: 'at least the minimum of this deployment, in atomic units',
   got: 1000n,
   fix: 'Compare the decimals of the token.',
 };
-const PAYS = 'a token whose transfers pay within the gas limit';
+const PAYS = 'a token whose transfers credit the payee within the gas limit';
 
 describe('what is wrong with a payment that was read', () => {
   it.each<[Reason, 1 | 2, Finding]>([
@@ -27,7 +27,7 @@ describe('what is wrong with a payment that was read', () => {
       2,
       {
         path: `${REQUIREMENTS}.payTo`,
-        expected: 'another account than that of the payer',
+        expected: 'an account other than the payer',
         got: PAYEE,
       },
     ],

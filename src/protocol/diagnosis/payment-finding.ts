@@ -17,20 +17,20 @@ type Own = (payment: Payment) => Finding;
 
 const tokenThatPays: Own = ({ requirements }) => ({
   path: 'paymentRequirements.asset',
-  expected: 'a token whose transfers pay within the gas limit',
+  expected: 'a token whose transfers credit the payee within the gas limit',
   got: requirements.asset,
 });
 
 const OWN: Readonly<Partial<Record<Reason, Own>>> = {
   amount_too_small: ({ requirements, dialect }) => ({
     path: `paymentRequirements.${dialect.x402Version === 1 ? 'maxAmountRequired' : 'amount'}`,
-    expected: 'at least the least amount of this deployment, in atomic units',
+    expected: 'at least the minimum of this deployment, in atomic units',
     got: requirements.amount,
     fix: 'Compare the decimals of the token.',
   }),
   payment_to_oneself: ({ requirements }) => ({
     path: 'paymentRequirements.payTo',
-    expected: 'another account than that of the payer',
+    expected: 'an account other than the payer',
     got: requirements.payTo,
   }),
   asset_not_allowed: ({ requirements }) => ({

@@ -48,7 +48,7 @@ export function readResourceUrl(
   const isLong = url.hostname.length + url.pathname.length > URL_MAX;
   if (host === '' || isLong) return { code: 'resource_invalid', path, expected };
   if (!isTool && !isPublicHost(host) && !allow.has(host) && !allow.has(`${host}${port}`)) {
-    return { code: 'resource_not_public', path, expected: 'a host name that everybody can reach' };
+    return { code: 'resource_not_public', path, expected: 'a public host name' };
   }
   return { origin: `${url.protocol}//${host}${port}`, path: url.pathname, host };
 }

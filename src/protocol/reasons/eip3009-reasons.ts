@@ -20,7 +20,7 @@ export const EIP3009_REASONS = {
   invalid_exact_evm_signature: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The signature is not one of the payer over this authorization.',
+    meaning: 'The signature is not by the payer, or is not over this authorization.',
   },
   invalid_exact_evm_recipient_mismatch: {
     fault: 'buyer',
@@ -76,12 +76,12 @@ export const EIP3009_REASONS = {
   invalid_exact_evm_insufficient_balance: {
     fault: 'buyer',
     retry: 'later',
-    meaning: 'The payer holds less than the amount, what it has in flight counted.',
+    meaning: 'The balance of the payer, less its payments in flight, is below the amount.',
   },
   invalid_exact_evm_transaction_simulation_failed: {
     fault: 'chain',
     retry: 'later',
-    meaning: 'The transfer would revert, or not bring the payee its money.',
+    meaning: 'The transfer would revert, or would not credit the payee.',
   },
   eip6492_factory_not_allowed: {
     fault: 'buyer',

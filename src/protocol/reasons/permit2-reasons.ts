@@ -5,7 +5,7 @@ export const PERMIT2_REASONS = {
   unsupported_payload_type: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The payload is of another kind than the scheme takes.',
+    meaning: 'The kind of the payload does not match the scheme.',
   },
   invalid_permit2_spender: {
     fault: 'buyer',
@@ -40,7 +40,7 @@ export const PERMIT2_REASONS = {
   invalid_permit2_signature: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The signature is not one of the payer over this permit.',
+    meaning: 'The signature is not by the payer, or is not over this permit.',
   },
   permit2_proxy_not_deployed: {
     fault: 'facilitator',
@@ -50,13 +50,13 @@ export const PERMIT2_REASONS = {
   permit2_insufficient_balance: {
     fault: 'buyer',
     retry: 'later',
-    meaning: 'The payer holds less than the amount, what it has in flight counted.',
+    meaning: 'The balance of the payer, less its payments in flight, is below the amount.',
   },
   permit2_allowance_required: {
     fault: 'buyer',
     retry: 'later',
     meaning:
-      'The payer has approved less than the amount to Permit2, what it has in flight counted.',
+      'The allowance of the payer to Permit2, less its payments in flight, is below the amount.',
   },
   permit2_simulation_failed: {
     fault: 'buyer',
@@ -102,7 +102,7 @@ export const PERMIT2_REASONS = {
   eip2612_from_mismatch: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The sponsored permit is of another owner than the payer.',
+    meaning: 'The owner of the sponsored permit is not the payer.',
   },
   eip2612_asset_mismatch: {
     fault: 'buyer',
@@ -127,7 +127,7 @@ export const PERMIT2_REASONS = {
   erc20_approval_from_mismatch: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The sponsored approval is of another owner than the payer.',
+    meaning: 'The owner of the sponsored approval is not the payer.',
   },
   erc20_approval_asset_mismatch: {
     fault: 'buyer',
@@ -194,7 +194,7 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The gas, the fee or the top-up of the signed transaction is above what this facilitator pays for.',
+      'The gas, the fee or the top-up of the signed transaction is above the limit of this facilitator.',
   },
   erc20_approval_tx_underpriced: {
     fault: 'buyer',
@@ -205,12 +205,12 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The account nonce of the signed transaction is not the next one of the payer, or something else waits at it.',
+      'The account nonce of the signed transaction is not the next one of the payer, or another transaction is pending at it.',
   },
   erc20_approval_payer_has_code: {
     fault: 'buyer',
     retry: 'never',
-    meaning: 'A payer with code cannot have its approval paid for.',
+    meaning: 'The approval of a payer with code cannot be sponsored.',
   },
   erc20_approval_tx_failed: {
     fault: 'buyer',
@@ -221,6 +221,6 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The approval did not come into a block: its account nonce was used by something else, the payer spent what it was sent for it, or its time ran out. Nothing of the payment moved.',
+      'The approval was not mined: another transaction used its account nonce, the payer spent the coins that it was sent, or its time ran out. The payment was not made.',
   },
 } as const satisfies ReasonTable;

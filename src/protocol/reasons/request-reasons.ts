@@ -30,7 +30,7 @@ export const REQUEST_REASONS = {
   unexpected_verify_error: {
     fault: 'facilitator',
     retry: 'same',
-    meaning: 'Internal error of this service. The payment was not judged.',
+    meaning: 'Internal error of this service. The payment was not verified.',
   },
   unexpected_settle_error: {
     fault: 'facilitator',

@@ -97,7 +97,7 @@ export const SERVICE_REASONS = {
     fault: 'seller',
     retry: 'never',
     status: 403,
-    meaning: 'The API key does not have the scope that this needs.',
+    meaning: 'The API key does not have the scope that this request needs.',
   },
   rate_limited: {
     fault: 'seller',

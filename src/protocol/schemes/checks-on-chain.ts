@@ -112,7 +112,7 @@ export async function refuseFailed(
   if (reason === undefined) {
     // The block that takes it has just come: it is judged by that one.
     if (isNew) return tooEarly;
-    throw new ChainUnavailableError(chain.chainId, 'twice the same');
+    throw new ChainUnavailableError(chain.chainId, 'eth_call (confirmation)');
   }
   if (!UNEXPLAINED.has(reason)) return refuseByState(reason);
   return newestTime !== undefined && newestTime < earliest.time

@@ -180,7 +180,7 @@ export function readRecorded(
   const view = readRecord(id, record);
   if (view === undefined) return undefined;
   const claimedAt = readNumber(record.get('t_claimed'));
-  if (claimedAt === undefined) throw new TypeError('a record does not say when it was made');
+  if (claimedAt === undefined) throw new TypeError('a record lacks its claim time');
   const payment = record.has('payment') ? record : kept === '' ? undefined : parseDetails(kept);
   return {
     view,

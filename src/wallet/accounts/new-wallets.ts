@@ -41,7 +41,7 @@ export class NewWallets {
     const { isAllowed, retryAfterSeconds } = await this.limiter.take(`new:${who}`, rate);
     if (isAllowed) return;
     const whose = code === 'rate_limited' ? ' from your network' : '';
-    throw new WalletError(code, `Too many new owners came${whose}. Ask again later.`, {
+    throw new WalletError(code, `Too many new owners signed up${whose}. Try again later.`, {
       retryAfterSeconds,
     });
   }

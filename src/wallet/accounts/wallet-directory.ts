@@ -140,7 +140,7 @@ export class WalletDirectory {
     if (restored !== undefined) return restored;
     throw new WalletError(
       'wallet_locked',
-      'This wallet is locked, because its spending is not known. The operator has to restore the journal.',
+      'This wallet is locked, because its spending is unknown. The operator has to restore the journal.',
     );
   }
 
@@ -202,7 +202,7 @@ export class WalletDirectory {
 function changed(): WalletError {
   return new WalletError(
     'wallet_locked',
-    'This wallet is locked: the provider does not have the one it had. The operator has to look.',
+    'This wallet is locked: the custody provider no longer has its account. The operator has to check the provider.',
   );
 }
 

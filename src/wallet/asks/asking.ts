@@ -71,7 +71,7 @@ export class Asking {
         case 'many':
           throw WalletError.refused({
             rule: 'too_many_asks',
-            message: `The owner is asked about ${ASKS_MAX} payments already. They have to be answered, or to run out.`,
+            message: `The owner is asked about ${ASKS_MAX} payments already. Wait until the owner has answered one, or one has expired.`,
           });
         case 'locked':
         case 'changed':

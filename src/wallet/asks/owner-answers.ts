@@ -32,7 +32,7 @@ export class OwnerAnswers {
   async find(id: string): Promise<CurrentAsk> {
     const standing = await this.store.find(id);
     if (standing !== undefined) return standing;
-    throw new WalletError('not_found', 'This was not asked, or it is over.');
+    throw new WalletError('not_found', 'There is no such request, or it has ended.');
   }
 
   /** Those of a wallet that are not over; what was denied is among them. */
@@ -70,7 +70,7 @@ export class OwnerAnswers {
   async #answerable(id: string): Promise<Ask> {
     const { ask, state } = await this.find(id);
     if (state === 'used') throw alreadyUsed();
-    if (state !== 'waiting') throw new WalletError('conflict', `This was ${state} already.`);
+    if (state !== 'waiting') throw new WalletError('conflict', `This request was ${state} before.`);
     if (this.now() >= ask.until) throw isOver();
     const wallet = await this.directory.find(ask.owner);
     if (wallet?.address !== ask.wallet) throw new WalletError('not_found', 'No such wallet.');
@@ -99,7 +99,7 @@ export class OwnerAnswers {
 
 function assertOwner(ask: Ask, owner: Address): void {
   if (ask.owner === owner) return;
-  throw new WalletError('forbidden', 'This wallet is another owner’s.');
+  throw new WalletError('forbidden', 'This wallet belongs to another owner.');
 }
 
 function assertNoted(result: AnswerResult): void {
@@ -113,14 +113,14 @@ function assertNoted(result: AnswerResult): void {
     case 'gone':
       throw isOver();
     case 'denied':
-      throw new WalletError('conflict', 'This was denied already.');
+      throw new WalletError('conflict', 'This request was denied before.');
     case 'locked':
       throw new WalletError('unavailable', 'The wallet is being restored. Try again.');
   }
 }
 
 function alreadyUsed(): WalletError {
-  return new WalletError('conflict', 'This was approved, and the payment has been made.');
+  return new WalletError('conflict', 'This request was approved, and its payment was made.');
 }
 
 function isOver(): WalletError {

@@ -109,7 +109,7 @@ export class JournalWriter {
 
   async #writeLines(events: readonly JournalEvent[]): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    if (performance.now() < this.#noRoomUntil) throw new Error('there was no room a moment ago');
+    if (performance.now() < this.#noRoomUntil) throw new Error('the disk was full a moment ago');
     const file = await this.#openFile();
     await assertInPlace(file);
     const lines = events.map((event) =>
@@ -183,7 +183,7 @@ export async function syncFolder(dir: string): Promise<void> {
 /** A moved or deleted file still accepts writes, but its lines would be lost. */
 async function assertInPlace({ path, inode }: OpenFile): Promise<void> {
   const { ino } = await stat(path);
-  if (ino !== inode) throw new Error('the journal is not where it was');
+  if (ino !== inode) throw new Error('the journal file was moved or deleted');
 }
 
 function isNoRoom(error: unknown): boolean {

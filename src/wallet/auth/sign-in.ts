@@ -193,6 +193,6 @@ function timeIn(message: string, name: string): number {
 function refused(): WalletError {
   return new WalletError(
     'unauthorized',
-    'The signature is not of this address and a message that is open.',
+    'The signature is not by this address, or its message is unknown or expired.',
   );
 }

@@ -92,7 +92,7 @@ function assetOf(
     throw invalid('This wallet has no such "token" there: see wallet_balance, or say "native".');
   }
   if (more.length === 0) return first;
-  throw invalid('There are several of that name: give "network", or the address of the token.');
+  throw invalid('Several tokens have that name: give "network", or the address of the token.');
 }
 
 /** Exactly: a request for less than was said would not be what was said. */
@@ -100,7 +100,7 @@ function atomicOf(amount: string, decimals: number): bigint {
   const [, fraction = ''] = amount.split('.');
   const atomic = parseUnits(amount, decimals);
   if (fraction.replace(/0+$/, '').length > decimals || atomic === 0n) {
-    throw invalid(`"amount" has to be more than nothing, with at most ${decimals} decimals.`);
+    throw invalid(`"amount" must be above 0, with at most ${decimals} decimals.`);
   }
   return atomic;
 }

@@ -202,17 +202,20 @@ function refusalOf({ status, headers }: Response): WalletError {
     case 401:
       return new WalletError(
         'fetch_failed',
-        "The file hub does not take this wallet's signature: its operator looks at WALLET_HUB_ADDRESS and the clocks.",
+        "The file hub refused this wallet's signature. The operator has to check WALLET_HUB_ADDRESS and the clocks.",
       );
     case 403:
       return new WalletError(
         'forbidden',
-        'The file hub does not allow this: this wallet keeps as much there as it may, or the hub is a public one, where nothing is removed.',
+        'The file hub refused this: the wallet has reached its storage limit, or the hub is a public one, where nothing is removed.',
       );
     case 404:
       return new WalletError('not_found', 'There is no such file.');
     case 413:
-      return new WalletError('invalid_request', 'The file is larger than the file hub takes.');
+      return new WalletError(
+        'invalid_request',
+        'The file is above the size limit of the file hub.',
+      );
     case 451:
       return new WalletError('forbidden', 'The operator of the file hub has taken this file down.');
     // 410 belongs to a link of this service made a moment ago: all links were revoked in the same

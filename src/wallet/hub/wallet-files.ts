@@ -76,10 +76,16 @@ export class WalletFiles implements FileTools {
     const { bytes, ...file } = await client.read(this.session, name, this.messageMaxBytes);
     const common = { name, ...file };
     if (bytes.length < file.size) {
-      return { ...common, message: 'It is too large for a message: hub_share makes a link to it.' };
+      return {
+        ...common,
+        message: 'The file is too large for a message. Use hub_share to make a link to it.',
+      };
     }
     if (createHash('sha256').update(bytes).digest('hex') !== file.sha256) {
-      throw new WalletError('fetch_failed', 'The bytes are not those that the file hub has named.');
+      throw new WalletError(
+        'fetch_failed',
+        'The bytes do not have the SHA-256 that the file hub gave.',
+      );
     }
     const text = bytes.toString('utf8');
     const isText = Buffer.from(text, 'utf8').equals(bytes);
@@ -128,7 +134,7 @@ export class WalletFiles implements FileTools {
     const link = url?.searchParams.get('link') ?? '';
     const path = [SHARED, INCOMING].find((one) => one === url?.pathname);
     if (path === undefined || !/^[\w-]{1,4096}$/.test(link)) {
-      throw new WalletError('invalid_request', 'It is no link that was made here.');
+      throw new WalletError('invalid_request', 'This is not a link that this wallet made.');
     }
     await client.revoke(this.session, path, { link });
     return { takenBack: 'link' };
@@ -145,7 +151,7 @@ function bytesOf(content: string): Buffer {
   const bytes = Buffer.from(content, 'base64');
   const isWhole = bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '');
   if (bytes.length > 0 && isWhole) return bytes;
-  throw new WalletError('invalid_request', 'content: is not base64');
+  throw new WalletError('invalid_request', 'content: must be base64');
 }
 
 function isoTime(seconds: number): string {

@@ -102,7 +102,10 @@ export class McpSeller {
     }
     const revision = result['protocolVersion'];
     if (typeof revision !== 'string' || !SUPPORTED_PROTOCOL_VERSIONS.has(revision)) {
-      throw new WalletError('fetch_failed', 'The MCP server speaks a revision unknown here.');
+      throw new WalletError(
+        'fetch_failed',
+        'The MCP server uses a protocol revision that this wallet does not support.',
+      );
     }
     const session = headers['mcp-session-id'];
     if (session !== undefined && !SESSION_ID.test(session)) throw statusError(status);
@@ -125,7 +128,10 @@ export class McpSeller {
     const answer = await readMessage(sent, message.id, this.settings.fetchMaxBytes).catch(
       (error: unknown) => {
         if (error instanceof WalletError) throw error;
-        throw new WalletError('fetch_failed', 'The MCP server broke off, or took too long.');
+        throw new WalletError(
+          'fetch_failed',
+          'The MCP server closed the connection, or did not answer in time.',
+        );
       },
     );
     return { status: sent.status, headers: sent.headers, answer };
@@ -181,6 +187,6 @@ function statusError(status: number): WalletError {
   }
   return new WalletError(
     'fetch_failed',
-    `The server gave no answer of the Model Context Protocol (status ${status}).`,
+    `The server did not answer by the Model Context Protocol (status ${status}).`,
   );
 }

@@ -78,7 +78,7 @@ describe('what a tool answered', () => {
     ['a plain value', { result: 'Rain.' }],
     ['a question', { result: { resultType: 'input_required', inputRequests: {} } }],
   ])('is not accepted where it is %s', (_, message) => {
-    expect(() => toolAnswer(URL, message)).toThrow('What the MCP server answered');
+    expect(() => toolAnswer(URL, message)).toThrow('The answer of the MCP server');
   });
 });
 

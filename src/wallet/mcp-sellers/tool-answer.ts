@@ -89,5 +89,5 @@ function base64(value: JsonObject): string {
 }
 
 function noAnswer(what: string): WalletError {
-  return new WalletError('fetch_failed', `What the MCP server answered ${what}.`);
+  return new WalletError('fetch_failed', `The answer of the MCP server ${what}.`);
 }

@@ -44,7 +44,7 @@ export async function letAgentIn(
     if (status !== undefined && status.status !== 'pending') return false;
     await sleep(POLL_MS);
   }
-  throw new Error('the service does not answer any more');
+  throw new Error('the wallet service stopped answering');
 }
 
 /** `undefined` for what is not an answer to the question: a service that restarts, or a rate limit. */

@@ -15,7 +15,7 @@ const UNREACHABLE: Refusal = {
 /** For what may have been done though no answer came. */
 export const UNKNOWN: Refusal = {
   error:
-    'The wallet service did not answer, so it is not known whether this was paid. Ask payment_status, or again with the same intentId: it is paid once.',
+    'The wallet service did not answer, so it is unknown whether the payment was made. Call payment_status, or repeat this call with the same intentId: it pays only once.',
   code: 'outcome_unknown',
 };
 const NO_TOKEN: Refusal = {

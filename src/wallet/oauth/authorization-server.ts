@@ -270,7 +270,7 @@ class KindOfRecord implements Adapter {
     if ((await this.parts.records.consume(this.kind, id)) !== undefined) return;
     const used = await this.parts.records.find(this.kind, id);
     if (used?.grantId !== undefined) await this.parts.ending.endById(used.grantId);
-    throw new this.errors.InvalidGrant('it was used already');
+    throw new this.errors.InvalidGrant('the code or token was used before');
   }
 
   async destroy(id: string): Promise<void> {

@@ -42,7 +42,7 @@ describe('documents that name clients', () => {
   });
 
   it.each(['/moved', '/large'])('are not taken from %s', async (path) => {
-    await expect(documents.fetch(url + path, HERE)).rejects.toThrow(/somewhere else, or too large/);
+    await expect(documents.fetch(url + path, HERE)).rejects.toThrow(/too large, or its URL redirects/);
   });
 
   it('are not fetched from inside', async () => {

@@ -45,7 +45,10 @@ export class ClientDocuments implements OnModuleDestroy {
   async fetch(url: string, network: string): Promise<Response> {
     const own = this.#byNetwork.get(network) ?? 0;
     if (this.#running >= FETCHES_MAX || own >= NETWORK_FETCHES_MAX) {
-      throw new FetchError('fetch_refused', 'Too many at once.');
+      throw new FetchError(
+        'fetch_refused',
+        'Too many client documents are being fetched. Try again.',
+      );
     }
     this.#running += 1;
     this.#byNetwork.set(network, own + 1);
@@ -69,7 +72,10 @@ export class ClientDocuments implements OnModuleDestroy {
     const answer = await this.#safe.fetch({ ...wanted, body: undefined }, signal);
     // The host in the client's name vouches for it; a host it redirects to does not.
     if (answer.url !== new URL(url).href || answer.isCutOff) {
-      throw new FetchError('fetch_failed', 'It is somewhere else, or too large.');
+      throw new FetchError(
+        'fetch_failed',
+        'The client document is too large, or its URL redirects.',
+      );
     }
     const { status, headers, body } = answer;
     return new Response(status === 200 ? knownOf(body) : null, { status, headers });

@@ -128,7 +128,10 @@ function placeOf({ uid }: ConsentVisit): string {
 async function openRequest({ server, uid, request, response }: ConsentVisit): Promise<Interaction> {
   const found = await interactionOf(server, request, response);
   if (found?.uid !== uid) {
-    throw new WalletError('not_found', 'This request is over, or another browser’s. Begin again.');
+    throw new WalletError(
+      'not_found',
+      'This request has ended, or belongs to another browser. Start again.',
+    );
   }
   if (found.result === undefined) return found;
   throw new WalletError('conflict', 'This request was answered already.');
@@ -154,7 +157,7 @@ async function describe(server: Provider, { params, exp }: Interaction): Promise
   if (client === undefined || typeof redirect !== 'string' || typeof scope !== 'string') {
     throw new WalletError(
       'not_found',
-      'This application is not known any more. Begin again there.',
+      'This application is no longer registered. Start again in the application.',
     );
   }
   const asked = scope.split(' ');

@@ -73,7 +73,10 @@ export class GrantStore {
       GRANTS_MAX,
     ]);
     if (kept === 1) return;
-    throw new WalletError('conflict', 'You let in too many applications. End one of them first.');
+    throw new WalletError(
+      'conflict',
+      'You have approved too many applications. Remove one of them first.',
+    );
   }
 
   find(grantId: string): Promise<Grant | undefined> {

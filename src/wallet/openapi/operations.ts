@@ -51,7 +51,7 @@ export const WITH_TOKEN = {
 export const UNSIGNED: AnswersByStatus = { 401: WITH_TOKEN[401] };
 export const FORBIDDEN = {
   403: refusal('A rule says no, or what is asked for is not for this token.', {
-    error: 'It is more than is left of the budget: 0.9 of 1 in 24 hours.',
+    error: 'The amount is above what is left of the budget: 0.9 of 1 in 24 hours.',
     code: 'policy_violation',
     rule: 'budget',
     howToChange: 'The owner signs in and sends new rules. An agent cannot.',

@@ -98,7 +98,7 @@ export class PasskeyOwners {
     if (!(await store.isRestored())) await restorer.restoreAll();
     const restored = await store.ownerOf(credentialId);
     if (restored !== undefined) return restored;
-    throw new WalletError('not_found', 'This passkey is not known here.');
+    throw new WalletError('not_found', 'This passkey is not registered here.');
   }
 
   /** Whether the passkey of an owner has signed this message, on this site, with its user verified. */
@@ -240,5 +240,8 @@ function refused(): WalletError {
 }
 
 function taken(): WalletError {
-  return new WalletError('conflict', 'This passkey is known as another one. Make a new passkey.');
+  return new WalletError(
+    'conflict',
+    'This passkey is registered with another key. Make a new passkey.',
+  );
 }

@@ -259,7 +259,7 @@ export class Charger {
     }
     const first = await this.intents.read(session.wallet.address, intentId);
     if (first === undefined) {
-      throw new WalletError('unavailable', 'Ask again with the same intent.');
+      throw new WalletError('unavailable', 'Repeat the request with the same intent.');
     }
     return { kind: 'exists', ...first };
   }

@@ -59,7 +59,7 @@ export class FileSaver {
         throw body.problem ?? error;
       });
     if (stored.sha256 === body.sha256()) return { name, ...stored };
-    throw new WalletError('fetch_failed', 'The file hub has stored something else.');
+    throw new WalletError('fetch_failed', 'The file hub stored other bytes.');
   }
 }
 

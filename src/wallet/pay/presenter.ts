@@ -142,7 +142,7 @@ export class Presenter {
       message = eip3009Message({ ...token, eip712: token.eip712 }, terms);
     }
     if (message === undefined) {
-      throw new WalletError('unavailable', 'The token is not known any more.');
+      throw new WalletError('unavailable', 'The token is no longer configured.');
     }
     const key = tagOf(`${address}${spending.id}`);
     const signature = await signer.signAuthorized(session, message, key);

@@ -131,7 +131,7 @@ export class ResumedBody implements AsyncIterable<Buffer> {
     if (this.#bytes > Math.min(maxBytes, this.#size ?? maxBytes)) {
       throw new WalletError(
         'fetch_failed',
-        'The file is larger than it was said to be, or than is saved here.',
+        'The file is larger than announced, or than this wallet saves.',
       );
     }
     this.#hash.update(chunk);
@@ -142,7 +142,7 @@ export class ResumedBody implements AsyncIterable<Buffer> {
     if (size === this.#bytes && (sha256 === undefined || sha256 === this.sha256())) return;
     throw new WalletError(
       'fetch_failed',
-      'What the seller sent is not the file its offer has named: the SHA-256 or the size is another.',
+      'The seller sent another file than its offer names: the SHA-256 or the size differs.',
     );
   }
 }
@@ -159,9 +159,12 @@ function cut(error: unknown): undefined {
 }
 
 function brokenOff(): WalletError {
-  return new WalletError('fetch_failed', 'The seller broke off before the file was whole.');
+  return new WalletError(
+    'fetch_failed',
+    'The seller closed the connection before the file was complete.',
+  );
 }
 
 function changed(): WalletError {
-  return new WalletError('fetch_failed', 'The seller has another file there now.');
+  return new WalletError('fetch_failed', 'The seller changed the file during the download.');
 }

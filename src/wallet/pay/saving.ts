@@ -128,7 +128,7 @@ export class Saving {
       await source.first.start().catch(() => undefined);
       throw new WalletError(
         'fetch_failed',
-        `The seller does not give the file now: status ${status}.`,
+        `The seller does not send the file now: status ${status}.`,
       );
     }
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {

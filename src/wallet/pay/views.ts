@@ -18,9 +18,9 @@ interface AmountView {
 /**
  * - `paid`: the chain shows it paid, and it is answered. `free`: answered without payment.
  * - `presented`: the seller has answered, and the chain does not show the payment yet.
- * - `pending`: the payment is signed, its outcome is not known yet. Ask again with the same intent.
+ * - `pending`: the payment is signed, its outcome is not known yet. Repeat the request with the same intent.
  * - `paid_without_content`: the chain shows it paid, but the answer was lost or refused.
- * - `paid_not_saved`: paid for, and not all of it is saved yet. Ask again with the same intent.
+ * - `paid_not_saved`: paid for, and not all of it is saved yet. Repeat the request with the same intent.
  * - `not_paid`: nothing was paid and nothing will be.
  * - `awaiting_owner`: nothing is paid before the owner says yes. `approved`: it is paid when it is asked for
  *   again. `denied`, `expired`: the owner said no, or nothing in time.
@@ -65,7 +65,7 @@ const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
   presented:
     'The seller has answered, and the chain does not show the payment yet. Nothing else is paid for this intent while it may land. Ask again with the same intent to see whether it did.',
   pending:
-    'The payment is signed and may land; nothing else will be paid for this intent. Ask again with the same intent.',
+    'The payment is signed and may land; nothing else will be paid for this intent. Repeat the request with the same intent.',
   paid_without_content:
     'The payment landed, but there is no answer to give. Take it up with the seller.',
   paid_not_saved:

@@ -56,7 +56,8 @@ export class TransactionSender {
   /** One transaction of a wallet at a time: the next one's nonce depends on it. */
   async send({ wallet, wanted, key, isRepeat, sign }: Sending): Promise<Hex> {
     const chain = this.chains.served(wanted.chainId);
-    if (chain === undefined) throw new WalletError('INVALID_TRANSACTION', 'No such network here.');
+    if (chain === undefined)
+      throw new WalletError('INVALID_TRANSACTION', 'This network is not served here.');
     return this.locks.hold(`tx:${wanted.chainId}:${wallet.address}`, async () => {
       const place = sentTransactionKey(wallet.address, key);
       const stored = readStored(await this.#read(place));
@@ -119,7 +120,10 @@ async function prepare(
     const fee = wanted.maxFeePerGas ?? price;
     const tip = wanted.maxPriorityFeePerGas ?? fee;
     if (fee > chain.config.maxGasPriceWei || tip > fee) {
-      throw new WalletError('INVALID_TRANSACTION', 'Its gas price is above what is paid here.');
+      throw new WalletError(
+        'INVALID_TRANSACTION',
+        'The gas price is above the limit of this service.',
+      );
     }
     return {
       type: 'eip1559',
@@ -134,7 +138,7 @@ async function prepare(
     };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
-    throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction now.');
+    throw new WalletError('INVALID_TRANSACTION', 'The chain refuses this transaction now.');
   }
 }
 
@@ -152,7 +156,7 @@ async function broadcast(chain: EvmChain, raw: Hex, isRepeat: boolean): Promise<
     throw new WalletError('INSUFFICIENT_FUNDS', 'The wallet has too little native coin.');
   }
   if (kinds.length > 0 && kinds.every((kind) => kind !== 'unknown')) {
-    throw new WalletError('INVALID_TRANSACTION', 'The chain does not take this transaction.');
+    throw new WalletError('INVALID_TRANSACTION', 'The chain refuses this transaction.');
   }
   throw unknownOutcome();
 }
@@ -168,5 +172,5 @@ async function isOnChain(chain: EvmChain, hash: Hex): Promise<boolean> {
 }
 
 function unknownOutcome(): WalletError {
-  return new WalletError('outcome_unknown', 'It is not known whether the transaction was sent.');
+  return new WalletError('outcome_unknown', 'It is unknown whether the transaction was sent.');
 }

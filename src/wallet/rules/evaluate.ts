@@ -76,7 +76,7 @@ export function evaluate(signable: Signable, policy: Policy, now: number): Decis
   if (!policy.active) return { allowed: false, refusal: STOPPED };
   switch (signable.kind) {
     case 'unsignable':
-      return refuse('unsignable', `This is never signed: ${signable.why}.`);
+      return refuse('unsignable', `The wallet never signs this: ${signable.why}.`);
     case 'scoped':
       return scoped(signable.scope, signable.what, policy);
     case 'transfer':
@@ -155,7 +155,7 @@ function overLimit(
   const where = list === undefined ? '' : ` to payees of "${list.name}"`;
   return refuse(
     'per_payment',
-    `${formatUnits(amount, decimals)} ${symbol} is more than one payment${where} may be: ${formatUnits(perPayment, decimals)}.`,
+    `${formatUnits(amount, decimals)} ${symbol} is above the limit of one payment${where}: ${formatUnits(perPayment, decimals)}.`,
   );
 }
 

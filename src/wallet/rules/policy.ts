@@ -182,7 +182,7 @@ function uselessAsk(
   const decimals = decimalsOf(asset);
   if (askAbove === undefined || unitsOf(askAbove, decimals) <= unitsOf(perPayment, decimals))
     return undefined;
-  return `askAbove of ${asset}: is more than perPayment, above which nothing is paid at all.`;
+  return `askAbove of ${asset}: must be at most perPayment, above which no payment is made.`;
 }
 
 const limitsOf = (written: WrittenLimits, decimalsOf: DecimalsOf): Limit[] =>

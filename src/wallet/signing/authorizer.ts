@@ -252,7 +252,7 @@ export function askRefusal({ list, askAbove }: AskRule, decimals: number): Refus
   const where = list === undefined ? '' : ` to payees of "${list}"`;
   return {
     rule: 'ask_above',
-    message: `Payments${where} above ${formatUnits(askAbove, decimals)} wait for the owner, who is asked by payment_pay alone, for a purchase of its own.`,
+    message: `Payments${where} above ${formatUnits(askAbove, decimals)} need the approval of the owner, for which only payment_pay asks.`,
   };
 }
 
@@ -264,7 +264,7 @@ function refusalOf(
   if (result.kind === 'reused') {
     return {
       rule: 'nonce_reused',
-      message: 'This nonce was used for another payment, or for one that is over.',
+      message: 'This nonce was used for another payment, or for one that has ended.',
     };
   }
   if (result.kind === 'too_many') {
@@ -276,7 +276,7 @@ function refusalOf(
   const which = charge.list === undefined ? 'the budget' : `the budget for "${charge.list}"`;
   return {
     rule: 'budget',
-    message: `It is more than is left of ${which}: ${formatUnits(left, decimals)} of ${formatUnits(charge.budget, decimals)} in ${windowHours} hours.`,
+    message: `The amount is above what is left of ${which}: ${formatUnits(left, decimals)} of ${formatUnits(charge.budget, decimals)} in ${windowHours} hours.`,
   };
 }
 

@@ -70,7 +70,7 @@ export class WalletRpc {
       case 'eth_call':
         return { method, data: { result: await this.#ethCall(body) } };
       default:
-        throw new WalletError('unsupported_method', 'This method is not offered.');
+        throw new WalletError('unsupported_method', 'This wallet does not offer this method.');
     }
   }
 
@@ -163,7 +163,10 @@ function readTransaction({ params }: JsonObject, { chainId, config }: EvmChain):
   }
   const maxFeePerGas = optional('max_fee_per_gas', 'maxFeePerGas');
   if (maxFeePerGas !== undefined && maxFeePerGas > config.maxGasPriceWei) {
-    throw new WalletError('INVALID_TRANSACTION', 'max_fee_per_gas is above what is paid here.');
+    throw new WalletError(
+      'INVALID_TRANSACTION',
+      'max_fee_per_gas is above the limit of this service.',
+    );
   }
   return {
     chainId,

@@ -102,7 +102,7 @@ function digestToSign({ digest }: DigestedTypedData): Hex {
   if (digest !== undefined) return digest;
   throw WalletError.refused({
     rule: 'unsignable',
-    message: 'This is never signed: it is not valid EIP-712 typed data.',
+    message: 'The wallet never signs this: it is not valid EIP-712 typed data.',
   });
 }
 

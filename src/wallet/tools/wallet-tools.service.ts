@@ -274,7 +274,7 @@ class LocalWalletTools implements WalletTools {
     const isWithin = charges.every(({ budget }, at) => (sums[at] ?? 0n) + amount <= budget);
     const asksOwner = 'ask' in decision;
     if (isWithin) return { ...facts, isAllowed: true, ...(asksOwner && { asksOwner }) };
-    const reason = `It is more than is left of the budget of ${policy.windowHours} hours.`;
+    const reason = `The amount is above what is left of the budget of ${policy.windowHours} hours.`;
     return { ...facts, isAllowed: false, rule: 'budget', reason, ...adviceOn('budget', publicUrl) };
   }
 

@@ -165,7 +165,8 @@ export class FsStorage implements StorageProvider {
       } finally {
         await file.close();
       }
-      if ((await readFile(path, 'utf8')) !== text) throw new Error('read back something else');
+      if ((await readFile(path, 'utf8')) !== text)
+        throw new Error('the probe file was read back with other bytes');
     } catch (error) {
       throw new StorageUnavailableError('probe', error);
     } finally {

@@ -85,7 +85,7 @@ export class S3Storage implements StorageProvider {
       throw new StartError(IGNORES_CONDITIONS);
     await this.#objects.create('store-id', randomUUID());
     const storeId = await this.#objects.text('store-id');
-    if (storeId === undefined) throw new StorageUnavailableError('read its identity');
+    if (storeId === undefined) throw new StorageUnavailableError('read store-id');
     return storeId;
   }
 
@@ -173,7 +173,7 @@ export class S3Storage implements StorageProvider {
         if (first === undefined) return;
         const key = `journal/${orderText(first.order)}-${this.#processId}.log`;
         const isMade = await this.#objects.create(key, entries.map(lineOf).join(''));
-        if (!isMade) throw new StorageUnavailableError('journal: the name is taken');
+        if (!isMade) throw new StorageUnavailableError('journal: the object exists already');
       },
     };
   }

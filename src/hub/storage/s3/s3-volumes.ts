@@ -58,7 +58,7 @@ export class S3Volumes implements VolumeWriter {
     await Promise.all(
       items.map(async ({ place, payload }) => {
         const isMade = await this.objects.create(payloadKey(place), payload);
-        if (!isMade) throw new StorageUnavailableError('put: the place is taken');
+        if (!isMade) throw new StorageUnavailableError('put: the object exists already');
       }),
     );
   }

@@ -139,7 +139,7 @@ export class RedisLaneEndings implements LaneEndings {
 
 function readParkReason(text: string | undefined): ParkReason {
   if (text === 'state_unreadable' || text === 'search_failed') return text;
-  throw new TypeError('a parked record does not say why');
+  throw new TypeError('a parked record lacks its reason');
 }
 
 function endingArgs(ending: Ending): ScriptArgument[] {

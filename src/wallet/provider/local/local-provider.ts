@@ -40,7 +40,8 @@ export class LocalProvider implements WalletProvider {
   }
 
   async signTypedData(wallet: CustodialWallet, { digest }: DigestedTypedData): Promise<Hex> {
-    if (digest === undefined) throw new WalletError('provider_refused', 'It cannot be hashed.');
+    if (digest === undefined)
+      throw new WalletError('provider_refused', 'The typed data cannot be hashed.');
     return this.#sign(wallet, digest);
   }
 

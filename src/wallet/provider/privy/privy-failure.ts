@@ -43,11 +43,11 @@ export function errorOf({ outcome, retryAfterMs: waitMs }: PrivyFailure): Wallet
     case 'credentials_refused':
       return new WalletError(
         'provider_refused',
-        'The custody provider does not accept this service. Its operator has to look.',
+        'The custody provider refused the credentials of this service. The operator has to check them.',
       );
     case 'refused':
     case 'conflict':
-      return new WalletError('provider_refused', 'The custody provider refused.');
+      return new WalletError('provider_refused', 'The custody provider refused the request.');
     case 'rate_limited':
     case 'unreachable':
       return new WalletError(
@@ -60,7 +60,7 @@ export function errorOf({ outcome, retryAfterMs: waitMs }: PrivyFailure): Wallet
     case 'wrong_answer':
       return new WalletError(
         'outcome_unknown',
-        'It is not known what the custody provider did. Ask again for the same.',
+        'The result of the custody provider is unknown. Repeat the same request.',
         facts,
       );
   }

@@ -143,7 +143,7 @@ export class PrivyProvider implements WalletProvider {
     const plain = plainTypedData(typedData);
     const { digest } = typedData;
     if (digest === undefined || digestOf(plain) !== digest) {
-      throw new WalletError('provider_refused', 'It cannot be hashed.');
+      throw new WalletError('provider_refused', 'The typed data cannot be hashed.');
     }
     const { domain, primaryType, message } = plain;
     const types = Object.fromEntries(
@@ -284,6 +284,6 @@ function publicKeyOf(privateKey: string): string {
 function unusable(): WalletError {
   return new WalletError(
     'provider_refused',
-    'The custody provider has this wallet in a state that is not used here. Its operator has to look.',
+    'The custody provider has this wallet in an unexpected state. The operator has to check it.',
   );
 }
