@@ -42,7 +42,9 @@ describe('documents that name clients', () => {
   });
 
   it.each(['/moved', '/large'])('are not taken from %s', async (path) => {
-    await expect(documents.fetch(url + path, HERE)).rejects.toThrow(/too large, or its URL redirects/);
+    await expect(documents.fetch(url + path, HERE)).rejects.toThrow(
+      /too large, or its URL redirects/,
+    );
   });
 
   it('are not fetched from inside', async () => {
