@@ -50,7 +50,7 @@ export default {
     knowsOnly(
       'discovery',
       'discovery',
-      'discovery/|settlement/|platform/|protocol/|history/(archive|history-tables|postgres/(bytea|database(?:\\.module)?|tables))\\.ts$',
+      'discovery/|settlement/|platform/|protocol/|history/(archive|history-tables(?:\\.module)?|postgres/(bytea|database(?:\\.module)?|tables))\\.ts$',
       'the catalogue is in the database of the history, and learns from its rows',
     ),
     knowsOnly('hub-stands-alone', 'hub', 'hub/|platform/|protocol/'),

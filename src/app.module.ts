@@ -11,6 +11,7 @@ import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
 import { FACILITATOR_OPENAPI } from './facilitator/openapi/facilitator.openapi.js';
+import { ArchiveModule } from './history/archive.module.js';
 import { AuditModule } from './history/audit.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { endsLost, LostModule } from './history/lost.module.js';
@@ -30,15 +31,11 @@ import { AdminModule } from './operations/admin/admin.module.js';
 import { ADMIN_OPENAPI } from './operations/admin/admin.openapi.js';
 import { HealthModule } from './operations/health/health.module.js';
 import { HEALTH_OPENAPI } from './operations/health/health.openapi.js';
-import { MetricsModule } from './operations/metrics/metrics.module.js';
-import { ProcessesModule } from './operations/processes/processes.module.js';
-import { TracingModule } from './operations/tracing/tracing.module.js';
-import { ChainModule } from './platform/chain/chain.module.js';
+import { ObserversModule } from './operations/observers.module.js';
 import { isOpen } from './platform/config/access-settings.js';
 import type { AppConfig } from './platform/config/app-config.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import { reconcilesDaily } from './platform/config/reconcile-config.js';
-import { DatabaseModule } from './platform/database/database.module.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
 import { HttpModule } from './platform/http/http.module.js';
 import { OpsModule } from './platform/http/ops.module.js';
@@ -49,7 +46,7 @@ import { QueueModule } from './platform/queue/queue.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
 import { hubParts, walletParts } from './role-modules.js';
 import { LanesModule } from './settlement/lanes/lanes.module.js';
-import { LedgerModule } from './settlement/ledger/ledger.module.js';
+import { ProcessesModule } from './settlement/ledger/processes.module.js';
 
 /** The modules a process needs for its roles, and no others; the code of hub and wallet is loaded where they are. */
 @Module({})
@@ -62,7 +59,13 @@ export class AppModule {
     const hasDoctor = isApi && config.doctor !== undefined;
     const hasWebhooks = config.deliversWebhooks || (isApi && config.webhooks !== undefined);
     const discovery = isApi ? [DiscoveryModule.forRoot(config)] : [];
-    const facilitator = isApi ? given(FacilitatorModule.forRoot(config), discovery) : undefined;
+    const sellers = isApi ? [SellersModule.forRoot(config)] : [];
+    const facilitator = isApi
+      ? given(FacilitatorModule.forRoot(config), [...discovery, ...sellers])
+      : undefined;
+    const history = config.usesLedger ? [HistoryModule.forRoot(config)] : [];
+    const webhooks = hasWebhooks ? [given(WebhooksModule.forRoot(config), [ApiKeysModule])] : [];
+    const reconciliation = reconcilesDaily(config) ? [ReconciliationModule] : [];
     const hasOperators = apiKeysFile !== undefined && config.ops !== undefined;
     const hasOperatorPage = isApi && hasOperators;
     const hubOwn = config.hasRole('hub') ? gatewayBy(facilitator) : undefined;
@@ -75,7 +78,6 @@ export class AppModule {
         LoggerModule.forRoot(logging(config)),
         HttpModule,
         RedisModule,
-        DatabaseModule,
         LifecycleModule,
         // Guards run in this order: what there is, then who asks and how often.
         OpsModule,
@@ -83,20 +85,23 @@ export class AppModule {
         ...(isOpen(config.access) ? [] : [AccessModule.forRoot(config)]),
         ProcessesModule,
         HealthModule,
-        MetricsModule.forRoot(config),
-        TracingModule.forRoot(config),
-        ...(config.usesChains ? [ChainModule] : []),
-        ...(config.usesLedger
-          ? [QueueModule.forRoot(config), LedgerModule, HistoryModule.forRoot(config)]
-          : []),
+        ObserversModule.forRoot(config, [
+          ...history,
+          ...webhooks,
+          ...reconciliation,
+          ...hub.modules,
+          ...wallet.modules,
+        ]),
+        ...(config.usesLedger ? [QueueModule.forRoot(config), ArchiveModule.forRoot(config)] : []),
+        ...history,
         ...discovery,
         ...(learnsListings(config) ? [LearningModule] : []),
-        ...(hasWebhooks ? [given(WebhooksModule.forRoot(config), [ApiKeysModule])] : []),
+        ...webhooks,
         ...(config.hasRole('history') ? [AuditModule] : []),
-        ...(endsLost(config) ? [LostModule.forRoot()] : []),
-        ...(reconcilesDaily(config) ? [ReconciliationModule.forRoot()] : []),
+        ...(endsLost(config) ? [LostModule] : []),
+        ...reconciliation,
         ...(isWorker ? [LanesModule.forRoot(config)] : []),
-        ...(isApi ? [SellersModule.forRoot(config)] : []),
+        ...sellers,
         ...(facilitator === undefined ? [] : [facilitator]),
         ...(hasStats ? [STATS] : []),
         ...(hasDoctor ? [DoctorModule] : []),

@@ -28,15 +28,16 @@ export async function hubParts(
     import('./hub/hub.module.js'),
     import('./hub/hub.openapi.js'),
   ]);
-  const hub = { ...NO_PARTS, modules: [HubModule.forRoot(config, own)], openapi: [HUB_OPENAPI] };
-  if (!hasOperators) return hub;
+  const hub = HubModule.forRoot(config, own);
+  const parts = { ...NO_PARTS, modules: [hub], openapi: [HUB_OPENAPI] };
+  if (!hasOperators) return parts;
   const [{ HubOperatorsModule }, { HUB_OPERATORS_OPENAPI }] = await Promise.all([
     import('./hub/operators/operators.module.js'),
     import('./hub/operators/operators.openapi.js'),
   ]);
   return {
-    ...hub,
-    modules: [...hub.modules, HubOperatorsModule],
+    ...parts,
+    modules: [hub, { module: HubOperatorsModule, imports: [hub] }],
     operatorsOpenapi: [HUB_OPERATORS_OPENAPI],
   };
 }

@@ -2,10 +2,11 @@ import 'reflect-metadata';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, ModulesContainer, NestFactory } from '@nestjs/core';
 import type { PinoLogger } from 'nestjs-pino';
+import { AppModule } from './app.module.js';
 import { SettlingHealthModule } from './operations/health/settling-health.module.js';
-import { AppConfig } from './platform/config/app-config.js';
+import { AppConfig, ROLES } from './platform/config/app-config.js';
 import { Secret } from './platform/config/secret.js';
 import { DatabasePools } from './platform/database/database-pools.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
@@ -128,5 +129,76 @@ describe('the wiring of a process', () => {
     expect(response.statusCode).toBe(500);
     expect(body).toContain('Internal error');
     expect(body).not.toMatch(/redis|password/);
+  });
+});
+
+const secret = (name: string): string => `the ${name} of this test, of no value at all`;
+
+/** What a process of each role cannot do without. */
+const BARE = {
+  REDIS_URL: 'redis://127.0.0.1:1',
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+  SIGNER_KEYS: `0x${'1'.repeat(64)}`,
+  HUB_DATA_DIR: '/nowhere/hub',
+  HUB_ADDRESS: `0x${'2'.repeat(40)}`,
+};
+
+const WALLET = {
+  WALLET_PROVIDER: 'local',
+  WALLET_PUBLIC_URL: 'https://wallet.example',
+  WALLET_TOKEN_SECRET: secret('token secret'),
+  WALLET_SEAL_SECRET: secret('seal secret'),
+  WALLET_KEYSTORE_SECRET: secret('keystore secret'),
+};
+
+/** Everything that can be turned on beside it. */
+const FULL = {
+  ...BARE,
+  ...WALLET,
+  API_KEYS_FILE: '/nowhere/keys.json',
+  OPS_PORT: '4023',
+  DOCTOR: 'true',
+  RATE_LIMIT_VERIFY: '10',
+  RECONCILE_AT: '03:30',
+  TRACES_URL: 'http://127.0.0.1:1/v1/traces',
+  WALLET_OAUTH: 'true',
+  WEBHOOK_KEY: secret('webhook key'),
+};
+
+/** Connects to nothing: of each module, only what it imports and what its providers ask for is looked at. */
+async function compose(settings: Record<string, string>): Promise<ModulesContainer> {
+  const module = await AppModule.forRoot(AppConfig.fromEnv(settings));
+  const app = await NestFactory.createApplicationContext(module, {
+    preview: true,
+    abortOnError: false,
+    logger: false,
+  });
+  return app.get(ModulesContainer);
+}
+
+describe('the modules of a process', () => {
+  it.each([...ROLES, 'all'])('with the role %s find what they need', async (role) => {
+    const { DATABASE_URL, ...withoutDatabase } = BARE;
+    const least =
+      role === 'history' || role === 'all' ? { ...withoutDatabase, DATABASE_URL } : withoutDatabase;
+    await compose({ ...least, ...(role === 'wallet' && WALLET), ROLES: role });
+    await compose({ ...FULL, ROLES: role });
+  });
+
+  it('are imported where they are needed; four of them are global', async () => {
+    const modules = await compose({ ...FULL, ROLES: 'all' });
+    const globals = [...modules.values()].filter(({ isGlobal }) => isGlobal);
+    expect(new Set(globals.map(({ name }) => name))).toEqual(
+      new Set([
+        'ConfigModule',
+        'RedisModule',
+        'ObserversModule',
+        'ArchiveModule',
+        // Of packages.
+        'InternalCoreModule',
+        'LoggerModule',
+        'BullModule',
+      ]),
+    );
   });
 });

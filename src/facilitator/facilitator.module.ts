@@ -1,9 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { ChainModule } from '../platform/chain/chain.module.js';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
+import { HttpModule } from '../platform/http/http.module.js';
 import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
+import { LedgerModule } from '../settlement/ledger/ledger.module.js';
 import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
 import { FacilitatorService } from './facilitator.service.js';
@@ -25,7 +28,14 @@ export class FacilitatorModule {
   static forRoot(config: AppConfig): DynamicModule {
     return {
       module: FacilitatorModule,
-      imports: [VerificationModule, SettleModule.forRoot(config), AssetsModule],
+      imports: [
+        HttpModule,
+        ChainModule,
+        LedgerModule,
+        VerificationModule,
+        SettleModule.forRoot(config),
+        AssetsModule,
+      ],
       controllers: [
         FacilitatorV1Controller,
         FacilitatorV2Controller,

@@ -1,24 +1,19 @@
-import {
-  type DynamicModule,
-  Global,
-  Inject,
-  Injectable,
-  Module,
-  type Provider,
-} from '@nestjs/common';
+import { Inject, Injectable, Module, type Provider } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { DatabaseModule } from '../platform/database/database.module.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
 import { fanOut } from '../platform/observability/fan-out.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { ChainUnavailableError } from '../protocol/errors.js';
-import { LANE_QUERIES, OUTBOX } from '../settlement/ledger/ledger.module.js';
+import { LANE_QUERIES, LedgerModule, OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { heldSettlements } from '../settlement/ledger/queries/held-settlements.js';
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { HistoryObserver } from './history-observer.js';
 import { HistoryTables } from './history-tables.js';
+import { HistoryTablesModule } from './history-tables.module.js';
 import { lostLog } from './lost/lost-log.js';
 import { type LostObserver, LostSettlements } from './lost/lost-settlements.js';
 import { openChain } from './lost/open-chain.js';
@@ -50,13 +45,11 @@ export function endsLost(config: AppConfig): boolean {
 }
 
 /** What a lost ledger has left unfinished in the archive. */
-@Global()
-@Module({})
-export class LostModule {
-  static forRoot(): DynamicModule {
-    return { module: LostModule, providers: [LostParts, LOST], exports: [LostSettlements] };
-  }
-}
+@Module({
+  imports: [DatabaseModule, LedgerModule, HistoryTablesModule],
+  providers: [LostParts, LOST],
+})
+export class LostModule {}
 
 function started({
   config,

@@ -1,22 +1,18 @@
-import {
-  type DynamicModule,
-  Global,
-  Inject,
-  Injectable,
-  Module,
-  type Provider,
-} from '@nestjs/common';
+import { Inject, Injectable, Module, type Provider } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { DatabaseModule } from '../platform/database/database.module.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
-import { OUTBOX } from '../settlement/ledger/ledger.module.js';
+import { LedgerModule, OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
+import { ProcessesModule } from '../settlement/ledger/processes.module.js';
 import { knownLanes } from '../settlement/ledger/queries/known-lanes.js';
 import { knownRefills } from '../settlement/ledger/queries/known-refills.js';
 import { HistoryTables } from './history-tables.js';
+import { HistoryTablesModule } from './history-tables.module.js';
 import { databaseOn } from './postgres/database.js';
 import { PostgresSettlementHistory } from './postgres/postgres-settlement-history.js';
 import { DailyReconciliation } from './reconciliation/daily-reconciliation.js';
@@ -44,17 +40,12 @@ const DAILY: Provider = {
 };
 
 /** The daily reconciliation, in processes with the role history where a time is set for it. */
-@Global()
-@Module({})
-export class ReconciliationModule {
-  static forRoot(): DynamicModule {
-    return {
-      module: ReconciliationModule,
-      providers: [DailyParts, DAILY, ReconciliationHealth],
-      exports: [DailyReconciliation, ReconciliationHealth],
-    };
-  }
-}
+@Module({
+  imports: [DatabaseModule, LedgerModule, ProcessesModule, HistoryTablesModule],
+  providers: [DailyParts, DAILY, ReconciliationHealth],
+  exports: [ReconciliationHealth],
+})
+export class ReconciliationModule {}
 
 function startedDaily({
   config,

@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { type DynamicModule, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../platform/config/app-config.js';
@@ -47,7 +47,6 @@ import { V1ObjectsController } from './v1/v1-objects.controller.js';
 import { V1TotalsController } from './v1/v1-totals.controller.js';
 
 /** The file hub: storage, its index, and the interface its clients know. */
-@Global()
 @Module({
   controllers: [
     ApiUploadController,

@@ -5,7 +5,9 @@ import type { AppConfig } from '../platform/config/app-config.js';
 import { ledgerTag } from '../platform/redis/hash-slot.js';
 import { SUBSCRIBER_REDIS } from '../platform/redis/redis.module.js';
 import { Admission } from './admission.js';
+import { LedgerModule } from './ledger/ledger.module.js';
 import { ProcessRegistry } from './ledger/process-registry.js';
+import { ProcessesModule } from './ledger/processes.module.js';
 import { SettlementEvents } from './ledger/settlement-events.js';
 import { queueNameOf, type SettlementQueue, settlementQueueFor } from './queue/settlement.queue.js';
 
@@ -21,6 +23,8 @@ export class SettlementModule {
     return {
       module: SettlementModule,
       imports: [
+        LedgerModule,
+        ProcessesModule,
         BullModule.registerQueue(
           ...chainIds.map((chainId) => ({
             name: queueNameOf(chainId),

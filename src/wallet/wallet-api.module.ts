@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
+import { ChainModule } from '../platform/chain/chain.module.js';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
+import { HttpModule } from '../platform/http/http.module.js';
 import { AnonymousLimiter, AnonymousRoom, WalletRedisRoom } from './anonymous-room.js';
 import { AsksV1Controller } from './asks/asks.v1.controller.js';
 import { OwnerAnswers } from './asks/owner-answers.js';
@@ -33,7 +35,7 @@ import { WALLET_SETTINGS } from './wallet-tokens.js';
 
 /** How owners and agents reach the wallet: sign-in, REST and MCP. */
 @Module({
-  imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule],
+  imports: [ChainModule, HttpModule, WalletKeysModule, WalletBudgetModule, WalletPayModule],
   controllers: [
     WalletPagesController,
     SignInV1Controller,

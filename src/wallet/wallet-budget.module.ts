@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ChainModule } from '../platform/chain/chain.module.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { NewWallets, WalletLimiter } from './accounts/new-wallets.js';
@@ -28,7 +29,7 @@ import {
 
 /** Wallets, their rules and what is left of them; the journal that outlives Redis. */
 @Module({
-  imports: [WalletKeysModule],
+  imports: [ChainModule, WalletKeysModule],
   providers: [
     RedisAnchor,
     {

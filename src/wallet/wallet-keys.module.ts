@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
+import { ChainModule } from '../platform/chain/chain.module.js';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
@@ -26,6 +27,7 @@ import {
 
 /** Who holds keys, what is sealed, and what a signature may be about. */
 @Module({
+  imports: [ChainModule],
   providers: [
     {
       provide: WALLET_SETTINGS,

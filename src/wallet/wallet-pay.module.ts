@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ChainModule } from '../platform/chain/chain.module.js';
 import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { AskTexts } from './asks/ask.js';
 import { AskStore } from './asks/ask-store.js';
@@ -26,7 +27,7 @@ import { KNOWN_CONTRACTS, WALLET_SETTINGS } from './wallet-tokens.js';
 
 /** What a wallet does: it signs, it pays, it calls the chain. */
 @Module({
-  imports: [WalletKeysModule, WalletBudgetModule],
+  imports: [ChainModule, WalletKeysModule, WalletBudgetModule],
   providers: [
     WalletSigner,
     ReplyStore,

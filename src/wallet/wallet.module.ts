@@ -1,4 +1,4 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { WalletApiModule } from './wallet-api.module.js';
 import { WalletBudgetModule } from './wallet-budget.module.js';
 import { WalletHealth, WalletProviderHealth } from './wallet-health.js';
@@ -7,7 +7,6 @@ import { WalletPayModule } from './wallet-pay.module.js';
 import { WalletStart } from './wallet-start.js';
 
 /** Imported only where the role `wallet` is on and a provider is chosen. */
-@Global()
 @Module({
   imports: [WalletKeysModule, WalletBudgetModule, WalletPayModule, WalletApiModule],
   providers: [WalletHealth, WalletProviderHealth, WalletStart],

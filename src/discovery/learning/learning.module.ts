@@ -1,5 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { HistoryTables } from '../../history/history-tables.js';
+import { HistoryTablesModule } from '../../history/history-tables.module.js';
 import { HistoryDatabase, tablesOf } from '../../history/postgres/database.module.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
@@ -19,7 +20,7 @@ export function learnsListings(config: AppConfig): boolean {
 
 /** What writes the catalogue, in processes that have one and the role history. */
 @Module({
-  imports: [LedgerModule, HistoryDatabase.on('background')],
+  imports: [LedgerModule, HistoryTablesModule, HistoryDatabase.on('background')],
   providers: [
     { provide: CatalogueDatabase, useExisting: tablesOf('background') },
     CatalogueSettings,

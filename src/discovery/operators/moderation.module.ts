@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { databaseOn } from '../../history/postgres/database.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { DatabaseModule } from '../../platform/database/database.module.js';
 import { DatabasePools } from '../../platform/database/database-pools.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { PostgresModeration } from '../postgres/postgres-moderation.js';
@@ -9,6 +10,7 @@ import { ModerationStore } from './moderation-store.js';
 
 /** What operators see of the catalogue and do with it. */
 @Module({
+  imports: [DatabaseModule],
   providers: [
     CatalogueSettings,
     {

@@ -1,5 +1,6 @@
 import { Module, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
+import { ChainModule } from '../../platform/chain/chain.module.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
@@ -8,6 +9,7 @@ import { AssetsV2Controller } from './assets.v2.controller.js';
 import { knownAssetsOf } from './known-assets.js';
 
 @Module({
+  imports: [ChainModule],
   controllers: [AssetsV2Controller],
   providers: [
     {

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ChainModule } from '../../platform/chain/chain.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { Doctor } from './doctor.js';
 import { DoctorV2Controller } from './doctor.v2.controller.js';
@@ -7,7 +8,7 @@ import { DoctorPageController } from './doctor-page.controller.js';
 
 /** Only there where it is turned on. */
 @Module({
-  imports: [VerificationModule],
+  imports: [ChainModule, VerificationModule],
   controllers: [DoctorV2Controller, DoctorPageController],
   providers: [Doctor, DoctorFetch, DoctorLimiter],
 })

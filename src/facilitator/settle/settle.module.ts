@@ -1,5 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { ChainModule } from '../../platform/chain/chain.module.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
+import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { SettlementModule } from '../../settlement/settlement.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { Claiming } from './claiming.js';
@@ -15,7 +18,7 @@ export class SettleModule {
     const settlement = SettlementModule.forRoot(config);
     return {
       module: SettleModule,
-      imports: [VerificationModule, settlement],
+      imports: [ChainModule, LedgerModule, ProcessesModule, VerificationModule, settlement],
       providers: [OwedSteps, ToldAnswers, LostClaims, PastAnswers, Claiming, SettleService],
       exports: [SettleService, settlement],
     };

@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
+import { ChainModule } from '../../platform/chain/chain.module.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { approvalLimitsOf } from '../../platform/config/network-settings.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
-import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { LANE_QUERIES, LedgerModule } from '../../settlement/ledger/ledger.module.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
@@ -14,6 +15,7 @@ import { PaymentVerifier } from './payment-verifier.js';
 import { VerifyService } from './verify.service.js';
 
 @Module({
+  imports: [ChainModule, LedgerModule],
   providers: [
     {
       provide: PaymentVerifier,

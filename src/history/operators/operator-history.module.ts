@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { DatabaseModule } from '../../platform/database/database.module.js';
 import { DatabasePools } from '../../platform/database/database-pools.js';
 import { databaseOn } from '../postgres/database.js';
 import { PostgresOperatorArchive } from '../postgres/postgres-operator-archive.js';
@@ -9,6 +10,7 @@ import { SettlementPasts } from './settlement-past.js';
 
 /** What the operator page shows of the history. */
 @Module({
+  imports: [DatabaseModule],
   providers: [
     {
       provide: OPERATOR_ARCHIVE,

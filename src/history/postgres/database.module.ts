@@ -1,4 +1,5 @@
 import { type DynamicModule, Inject, Module } from '@nestjs/common';
+import { DatabaseModule } from '../../platform/database/database.module.js';
 import { DatabasePools, type PoolName } from '../../platform/database/database-pools.js';
 import { databaseOn } from './database.js';
 
@@ -17,6 +18,6 @@ export class HistoryDatabase {
       inject: [DatabasePools],
       useFactory: (opened: DatabasePools) => databaseOn(opened.of(pool)).db,
     }));
-    return { module: HistoryDatabase, providers, exports: providers };
+    return { module: HistoryDatabase, imports: [DatabaseModule], providers, exports: providers };
   }
 }

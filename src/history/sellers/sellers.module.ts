@@ -1,6 +1,9 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ChainModule } from '../../platform/chain/chain.module.js';
 import type { AppConfig } from '../../platform/config/app-config.js';
+import { DatabaseModule } from '../../platform/database/database.module.js';
 import { DatabasePools, type PoolName } from '../../platform/database/database-pools.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
 import { SETTLEMENT_LISTING } from '../../settlement/ledger/queries/settlement-listing.js';
 import { Exports } from '../export/exports.js';
 import { databaseOn } from '../postgres/database.js';
@@ -19,12 +22,12 @@ import {
 import { TotalsOfSellers } from './settlement-totals.js';
 
 /** What sellers see of the history, in processes that answer them. */
-@Global()
 @Module({})
 export class SellersModule {
   static forRoot({ history, receipts }: AppConfig): DynamicModule {
     return {
       module: SellersModule,
+      imports: [DatabaseModule, LedgerModule, ChainModule],
       controllers: [SellersV2Controller, ReceiptKeysController],
       providers: [
         {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { systemClock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { DatabaseModule } from '../../platform/database/database.module.js';
 import { DatabasePools } from '../../platform/database/database-pools.js';
 import { databaseOn } from '../postgres/database.js';
 import { readPaymentSums } from '../postgres/payment-sums.js';
@@ -10,6 +11,7 @@ import { StatsController } from './stats.controller.js';
 
 /** Imported unless `PUBLIC_STATS` is false, with {@link KnownTokens}. */
 @Module({
+  imports: [DatabaseModule],
   controllers: [StatsController],
   providers: [
     {

@@ -1,7 +1,10 @@
 import { BullModule } from '@nestjs/bullmq';
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import { logged } from '../../platform/observability/logged.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
+import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
+import { HistoryTablesModule } from '../history-tables.module.js';
 import { HistoryDatabase } from '../postgres/database.module.js';
 import { Deliverer } from './deliverer.js';
 import { DELIVERY_STORE } from './delivery-store.js';
@@ -19,6 +22,8 @@ import { LOGGED_WEBHOOKS, WebhookObserver } from './webhook-observer.js';
 import { WEBHOOKS_QUEUE, WebhooksProcessor } from './webhooks.processor.js';
 import { WebhooksV2Controller } from './webhooks.v2.controller.js';
 
+const OF_DELIVERING = [LedgerModule, ProcessesModule, HistoryTablesModule];
+
 const OF_API = [PostgresWebhooks, WebhookLimiter, WebhookLimits];
 
 const OF_HISTORY = [
@@ -34,7 +39,6 @@ const OF_HISTORY = [
 ];
 
 /** Imported only where they are on: endpoints are made at the api, and told by the history. */
-@Global()
 @Module({})
 export class WebhooksModule {
   static forRoot(config: AppConfig): DynamicModule {
@@ -44,7 +48,7 @@ export class WebhooksModule {
       module: WebhooksModule,
       imports: [
         HistoryDatabase.on('background'),
-        ...(delivers ? [BullModule.registerQueue(WEBHOOKS_QUEUE)] : []),
+        ...(delivers ? [...OF_DELIVERING, BullModule.registerQueue(WEBHOOKS_QUEUE)] : []),
       ],
       controllers: isApi ? [WebhooksV2Controller] : [],
       providers: [WebhookSecrets, ...(isApi ? OF_API : []), ...(delivers ? OF_HISTORY : [])],

@@ -2,6 +2,9 @@ import { Module } from '@nestjs/common';
 import { ModerationModule } from '../../discovery/operators/moderation.module.js';
 import { StatusService } from '../../facilitator/status/status.service.js';
 import { OperatorHistoryModule } from '../../history/operators/operator-history.module.js';
+import { ChainModule } from '../../platform/chain/chain.module.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
+import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { ApiKeysModule } from '../access/api-keys.module.js';
 import { SettlingHealthModule } from '../health/settling-health.module.js';
 import { AdminController } from './admin.controller.js';
@@ -13,7 +16,15 @@ import { SettlementLives } from './settlement-life.js';
 
 /** Imported only where API keys are in use: without them the page is not there rather than open. */
 @Module({
-  imports: [ApiKeysModule, OperatorHistoryModule, ModerationModule, SettlingHealthModule],
+  imports: [
+    ChainModule,
+    LedgerModule,
+    ProcessesModule,
+    ApiKeysModule,
+    OperatorHistoryModule,
+    ModerationModule,
+    SettlingHealthModule,
+  ],
   controllers: [
     AdminPageController,
     AdminHistoryController,

@@ -1,4 +1,4 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TerminusModule } from '@nestjs/terminus';
 import { HUB_REDIS, WALLET_REDIS } from '../../platform/redis/redis.module.js';
@@ -7,7 +7,6 @@ import { HealthService } from './health.service.js';
 import { redisHealth } from './redis-health.js';
 
 /** What every process reports, whatever its roles. Modules list their own indicators. */
-@Global()
 @Module({
   imports: [DiscoveryModule, TerminusModule.forRoot({ logger: false })],
   controllers: [HealthController],
@@ -16,6 +15,5 @@ import { redisHealth } from './redis-health.js';
     redisHealth('hub_redis', HUB_REDIS),
     redisHealth('wallet_redis', WALLET_REDIS),
   ],
-  exports: [HealthService],
 })
 export class HealthModule {}

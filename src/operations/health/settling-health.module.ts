@@ -1,4 +1,7 @@
 import { Module } from '@nestjs/common';
+import { ChainModule } from '../../platform/chain/chain.module.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
+import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { SettleCounts } from '../settles/settle-counts.js';
 import { ConditionLog } from './condition-log.js';
 import { DeploymentReport } from './deployment-report.js';
@@ -12,6 +15,7 @@ import {
 
 /** Indicators of the roles that settle: networks, lanes and queue of the whole deployment. */
 @Module({
+  imports: [ChainModule, LedgerModule, ProcessesModule],
   providers: [
     DeploymentReport,
     SettleCounts,

@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
 import { LearningModule, learnsListings } from '../../discovery/learning/learning.module.js';
@@ -13,7 +13,8 @@ import { fanOut } from '../../platform/observability/fan-out.js';
 import { ResponseObserver } from '../../platform/observability/response-observer.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { LaneObserver } from '../../settlement/lanes/lane-observer.js';
-import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { LANE_QUERIES, LedgerModule } from '../../settlement/ledger/ledger.module.js';
+import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { WalletObserver } from '../../wallet/wallet-observer.js';
 import { SettlingHealthModule } from '../health/settling-health.module.js';
@@ -37,11 +38,13 @@ import { WalletGauges, walletMetrics } from './wallet-metrics.js';
 import { WebhookGauges, webhookMetrics } from './webhook-metrics.js';
 
 /** Provides the observers that other modules tell of their work, and serves what was counted. */
-@Global()
 @Module({})
 export class MetricsModule {
   /** The roles of this process decide which metrics exist. */
-  static forRoot(config: AppConfig): DynamicModule {
+  static forRoot(
+    config: AppConfig,
+    measured: NonNullable<DynamicModule['imports']>,
+  ): DynamicModule {
     const { settles, usesChains, wallet } = config;
     const reconciles = reconcilesDaily(config);
     const hasHub = config.hasRole('hub');
@@ -59,7 +62,11 @@ export class MetricsModule {
     ];
     return {
       module: MetricsModule,
-      imports: [...(settles ? [SettlingHealthModule] : []), ...(learns ? [LearningModule] : [])],
+      imports: [
+        ...(settles ? [SettlingHealthModule, LedgerModule, ProcessesModule] : []),
+        ...(learns ? [LearningModule] : []),
+        ...measured,
+      ],
       controllers: [MetricsController],
       providers: [
         Registry,

@@ -1,9 +1,11 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { VERSION } from '../../platform/config/version.js';
 import type { Tracing } from '../../platform/tracing/tracing.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
+import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { JobObserver, NO_TRACES } from '../../settlement/queue/job-observer.js';
 import { SettlementSpans } from './settlement-spans.js';
 
@@ -11,7 +13,6 @@ import { SettlementSpans } from './settlement-spans.js';
 export const TRACING = Symbol('TRACING');
 
 /** Provides the observer of jobs, and starts the traces where a collector is configured. */
-@Global()
 @Module({})
 export class TracingModule {
   static forRoot({ traces, settles }: AppConfig): DynamicModule {
@@ -21,6 +22,7 @@ export class TracingModule {
     }
     return {
       module: TracingModule,
+      imports: [ProcessesModule, ...(settles ? [LedgerModule] : [])],
       providers: [
         {
           provide: TRACING,

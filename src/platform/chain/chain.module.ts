@@ -1,4 +1,4 @@
-import { Global, Module, type OnModuleDestroy } from '@nestjs/common';
+import { Module, type OnModuleDestroy } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import type { Address } from 'viem';
 import { AppConfig, type NetworkConfig } from '../config/app-config.js';
@@ -94,7 +94,6 @@ async function warnOfMissingTokens(chain: EvmChain, logger: PinoLogger): Promise
   );
 }
 
-@Global()
 @Module({
   providers: [
     {

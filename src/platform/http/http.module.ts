@@ -1,11 +1,10 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { JsonBodyInterceptor } from './json-body.interceptor.js';
 import { RequestPipe } from './request.pipe.js';
 import { JsonBodyReader } from './request-body.js';
 
 /** How bodies and queries are read and validated: one reader for the process, so that its bound is one. */
-@Global()
 @Module({
   providers: [
     JsonBodyReader,

@@ -1,4 +1,4 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { AuditTrail } from './audit-trail.js';
@@ -35,7 +35,6 @@ export const LANE_QUERIES = Symbol('LANE_QUERIES');
 export const OUTBOX = Symbol('OUTBOX');
 export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
 
-@Global()
 @Module({
   providers: [
     {
