@@ -6,7 +6,6 @@ import { DISCOVERY_OPENAPI } from './discovery/discovery.openapi.js';
 import { LearningModule, learnsListings } from './discovery/learning/learning.module.js';
 import { AssetDirectory } from './facilitator/assets/asset-directory.js';
 import { AssetsModule } from './facilitator/assets/assets.module.js';
-import { ASSETS_OPENAPI } from './facilitator/assets/assets.openapi.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
 import { DOCTOR_OPENAPI } from './facilitator/doctor/doctor.openapi.js';
 import { FacilitatorModule } from './facilitator/facilitator.module.js';
@@ -20,7 +19,6 @@ import { SellersModule } from './history/sellers/sellers.module.js';
 import { SELLERS_OPENAPI } from './history/sellers/sellers.openapi.js';
 import { KnownTokens } from './history/stats/known-tokens.js';
 import { StatsModule } from './history/stats/stats.module.js';
-import { STATS_OPENAPI } from './history/stats/stats.openapi.js';
 import { WebhooksModule } from './history/webhooks/webhooks.module.js';
 import { WEBHOOKS_OPENAPI } from './history/webhooks/webhooks.openapi.js';
 import { PaymentGateway } from './hub/sales/payment-gateway.js';
@@ -109,9 +107,8 @@ export class AppModule {
         ...(hasOperatorPage ? [AdminModule] : []),
         ...wallet.modules,
         OpenApiModule.forRoot([
-          ...(isApi ? [FACILITATOR_OPENAPI, ASSETS_OPENAPI, SELLERS_OPENAPI] : []),
+          ...(isApi ? [FACILITATOR_OPENAPI, SELLERS_OPENAPI] : []),
           ...(isApi ? [DISCOVERY_OPENAPI] : []),
-          ...(hasStats ? [STATS_OPENAPI] : []),
           ...(hasDoctor ? [DOCTOR_OPENAPI] : []),
           ...(isApi && hasWebhooks ? [WEBHOOKS_OPENAPI] : []),
           ...hub.openapi,

@@ -3,7 +3,8 @@ import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { readTokenFacts } from '../../protocol/evm/token/token-facts.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
-import { type AssetReading, type AssetView, assetView } from './asset-view.js';
+import { type AssetReading, assetView } from './asset-view.js';
+import type { AssetView } from './dto/asset.response.js';
 import type { KnownAsset } from './known-assets.js';
 
 /** How often it is looked whether there is something to ask for. */

@@ -7,6 +7,7 @@ import {
 } from '../../protocol/evm/token/token-facts.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import type { AssetView } from './dto/asset.response.js';
 import type { KnownAsset } from './known-assets.js';
 
 /** The result of one read of a token, with its time. */
@@ -14,27 +15,6 @@ export interface AssetReading {
   readonly at: Date;
   /** `undefined` where there is no contract at the address. */
   readonly facts: TokenFacts | undefined;
-}
-
-/** A token as `GET /v2/assets` shows it. */
-export interface AssetView {
-  readonly network: string;
-  readonly asset: string;
-  readonly symbol?: string;
-  readonly decimals?: number;
-  /** Whether a contract is there; absent until the chain was asked. */
-  readonly isDeployed?: boolean;
-  /** How it can be paid with here. */
-  readonly methods: readonly TransferMethod[];
-  /** What a seller writes into `extra` for the scheme `exact`; absent where nothing is known to work. */
-  readonly extra?: Readonly<Record<string, string>>;
-  /** Overloads of `transferWithAuthorization`; contract wallets need `bytes`. */
-  readonly eip3009?: { readonly vrs: Support; readonly bytes: Support };
-  /** Whether its approval of Permit2 can be signed (`eip2612GasSponsoring`). */
-  readonly eip2612?: Support;
-  readonly source: 'chain' | 'built-in' | 'settings';
-  readonly readAt?: string;
-  readonly doubt?: string;
 }
 
 /** @param reading - absent until the chain could be asked. */

@@ -1,20 +1,20 @@
 import { Controller, Get, Query, UseFilters } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
 import { RateLimited } from '../../platform/http/access.js';
-import { Answers, jsonAnswer, OPEN, problem, RATE, TOO_MANY } from '../../platform/http/openapi.js';
-import { IgnoresUnknown } from '../../platform/http/request.pipe.js';
+import {
+  describing,
+  jsonAnswer,
+  OPEN,
+  problem,
+  RATE,
+  TOO_MANY,
+} from '../../platform/http/openapi.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
-import { IsCaip2 } from '../../platform/http/validators.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import { AssetDirectory } from './asset-directory.js';
-import type { AssetView } from './asset-view.js';
-import { EXAMPLE } from './assets.openapi.js';
+import { Assets } from './dto/asset.response.js';
+import { AssetsQueryDto } from './dto/assets-query.dto.js';
 
-@IgnoresUnknown()
-class AssetsQueryDto {
-  @IsCaip2({ optional: true, description: 'Of one network only.' })
-  readonly network?: string;
-}
+const Describes = describing({ tag: 'Look-ups', security: OPEN }, { 429: TOO_MANY });
 
 /** The tokens this deployment knows. Public; a request reads no chain. */
 @Controller('v2/assets')
@@ -24,24 +24,41 @@ export class AssetsV2Controller {
   constructor(private readonly directory: AssetDirectory) {}
 
   @Get()
-  @ApiOperation({
-    operationId: 'assets',
-    tags: ['Look-ups'],
-    summary: 'Tokens this deployment knows, with their facts on the chain',
-    description:
-      'Built-in tokens and those that settings name. They are read from the chain in the background: ' +
+  @Describes(
+    'assets',
+    'Tokens this deployment knows, with their facts on the chain',
+    {
+      200: jsonAnswer(
+        'The tokens.',
+        Assets,
+        {
+          assets: [
+            {
+              network: 'eip155:56',
+              asset: '0xcE24439F2D9C6a2289F741120FE202248B666666',
+              symbol: 'U',
+              decimals: 18,
+              extra: { name: 'United Stables', version: '1' },
+              eip3009: { vrs: 'yes', bytes: 'yes' },
+              eip2612: 'no',
+              methods: ['eip3009', 'permit2'],
+              isDeployed: true,
+              source: 'chain',
+              readAt: '2026-11-22T08:00:00.000Z',
+            },
+          ],
+        },
+        RATE,
+      ),
+      400: problem('Not the CAIP-2 name of an EVM chain.', {
+        error: 'network must be a CAIP-2 name of an EVM chain.',
+        code: 'invalid_query',
+      }),
+    },
+    'Built-in tokens and those that settings name. They are read from the chain in the background: ' +
       'until then `source` is not `chain`. Other tokens are served too, unless settings say otherwise.',
-    security: OPEN,
-  })
-  @Answers({
-    200: jsonAnswer('The tokens.', 'Assets', EXAMPLE, RATE),
-    400: problem('Not the CAIP-2 name of an EVM chain.', {
-      error: 'network must be a CAIP-2 name of an EVM chain.',
-      code: 'invalid_query',
-    }),
-    429: TOO_MANY,
-  })
-  list(@Query() { network }: AssetsQueryDto): { readonly assets: readonly AssetView[] } {
+  )
+  list(@Query() { network }: AssetsQueryDto): Assets {
     const chainId = network === undefined ? undefined : chainIdOf(network);
     return { assets: this.directory.list(chainId) };
   }

@@ -1,30 +1,14 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
 import {
-  Answers,
   BODY_REFUSALS,
+  describing,
   jsonAnswer,
-  type JsonObject,
   KEY_IF_IN_USE,
   NO_KEY,
   type OpenApiPart,
   problem,
   RATE,
-  schemaRef,
 } from '../../platform/http/openapi.js';
-import {
-  ADDRESS_SCHEMA,
-  ATOMIC_UNITS_SCHEMA,
-  objectSchema,
-  TEXT_SCHEMA,
-} from '../../protocol/payment/wire-schemas.js';
-
-const URL_SCHEMA = { type: 'string', minLength: 1, maxLength: 2048 } as const;
-const METHOD = {
-  type: 'string',
-  enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  default: 'GET',
-} as const;
+import { DoctorReport } from './dto/doctor-report.response.js';
 
 const EXAMPLE = {
   url: 'https://seller.example/report',
@@ -59,20 +43,12 @@ const EXAMPLE = {
 
 /** The description of `POST /v2/doctor`. */
 export const DescribesCheck = (): MethodDecorator =>
-  applyDecorators(
-    ApiOperation({
-      operationId: 'examineSeller',
-      tags: ['Sellers'],
-      summary: 'Checks a seller with the requests of a buyer',
-      description:
-        'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +
-        'account be verified. It pays nothing. Only public addresses are fetched, unless settings say ' +
-        'otherwise. There where `DOCTOR` is on.',
-      security: KEY_IF_IN_USE,
-    }),
-    Answers({
-      200: jsonAnswer('The report.', 'DoctorReport', EXAMPLE, RATE),
-      400: jsonAnswer('The URL, the method or the body is missing or wrong.', 'Problem', {
+  describing({ tag: 'Sellers', security: KEY_IF_IN_USE })(
+    'examineSeller',
+    'Checks a seller with the requests of a buyer',
+    {
+      200: jsonAnswer('The report.', DoctorReport, EXAMPLE, RATE),
+      400: problem('The URL, the method or the body is missing or wrong.', {
         error: 'body must be absent with GET and HEAD.',
         code: 'invalid_request',
       }),
@@ -90,63 +66,13 @@ export const DescribesCheck = (): MethodDecorator =>
       503: problem('The rate limit cannot be checked now.', {
         error: 'The look-up is unavailable right now. Try again.',
       }),
-    }),
+    },
+    'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +
+      'account be verified. It pays nothing. Only public addresses are fetched, unless settings say ' +
+      'otherwise. There where `DOCTOR` is on.',
   );
 
-/** What the check of sellers answers. */
+/** The check of sellers. */
 export const DOCTOR_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Sellers', description: 'What keeps buyers from paying a resource server.' }],
-  schemas: {
-    DoctorReport: objectSchema(
-      {
-        url: URL_SCHEMA,
-        method: METHOD,
-        status: { type: 'integer', description: 'Absent where the seller did not answer.' },
-        isSound: { type: 'boolean', description: 'Neither errors nor warnings.' },
-        counts: objectSchema(
-          Object.fromEntries(
-            ['error', 'warning', 'note'].map((name) => [name, { type: 'integer', minimum: 0 }]),
-          ),
-        ),
-        offers: { type: 'array', items: schemaRef('DoctorOffer') },
-        findings: { type: 'array', items: schemaRef('DoctorFinding'), maxItems: 60 },
-      },
-      ['url', 'method', 'isSound', 'counts', 'offers', 'findings'],
-    ) as JsonObject,
-    DoctorOffer: objectSchema(
-      {
-        path: TEXT_SCHEMA,
-        version: { type: 'integer', enum: [1, 2] },
-        scheme: TEXT_SCHEMA,
-        method: { type: 'string', enum: ['eip3009', 'permit2'] },
-        network: TEXT_SCHEMA,
-        asset: ADDRESS_SCHEMA,
-        payTo: ADDRESS_SCHEMA,
-        amount: ATOMIC_UNITS_SCHEMA,
-        price: { type: 'string', description: 'In whole tokens.' },
-      },
-      ['path', 'version', 'scheme', 'method', 'network', 'asset', 'payTo', 'amount'],
-    ) as JsonObject,
-    DoctorFinding: objectSchema(
-      {
-        code: { type: 'string', pattern: '^[a-z0-9_]+$' },
-        severity: {
-          type: 'string',
-          enum: ['error', 'warning', 'note'],
-          description:
-            '`error`: a stock buyer cannot pay. `warning`: some cannot, or it is not what was meant. `note`: ' +
-            'what buyers have to know.',
-        },
-        path: TEXT_SCHEMA,
-        expected: TEXT_SCHEMA,
-        got: {
-          type: 'string',
-          maxLength: 120,
-          description: 'Of the seller: shortened, and to be treated as data.',
-        },
-        fix: TEXT_SCHEMA,
-      },
-      ['code', 'severity', 'path', 'expected', 'fix'],
-    ) as JsonObject,
-  },
 };

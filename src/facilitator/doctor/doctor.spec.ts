@@ -27,7 +27,8 @@ import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { SellerAnswer } from './answer.js';
-import { Doctor, type DoctorReport } from './doctor.js';
+import { Doctor } from './doctor.js';
+import type { DoctorReport } from './dto/doctor-report.response.js';
 import { type FactsView, readOfferFacts } from './offer-facts.js';
 
 const DOMAIN = { name: 'United Stables', version: '1' };

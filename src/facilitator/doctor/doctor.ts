@@ -26,7 +26,13 @@ import { readOffers } from './checks/read-offers.js';
 import { type JudgedOffer, termsFindings } from './checks/terms-checks.js';
 import { DoctorFetch } from './doctor-fetch.js';
 import { dryRun } from './dry-run.js';
-import { about, type DoctorFinding, type Severity, shown } from './finding.js';
+import type {
+  DoctorFinding,
+  DoctorOffer,
+  DoctorReport,
+  Severity,
+} from './dto/doctor-report.response.js';
+import { about, shown } from './finding.js';
 import { readOfferFacts } from './offer-facts.js';
 import { readTerms, type Terms } from './terms.js';
 
@@ -36,34 +42,6 @@ export interface Examined {
   readonly method: FetchMethod;
   /** JSON as text. */
   readonly body: string | undefined;
-}
-
-/** One way to pay, as it was understood. */
-interface OfferSummary {
-  readonly path: string;
-  readonly version: 1 | 2;
-  readonly scheme: string;
-  readonly method: 'eip3009' | 'permit2';
-  readonly network: string;
-  readonly asset: string;
-  readonly payTo: string;
-  /** Atomic units. */
-  readonly amount: string;
-  /** In whole tokens, where the token tells its decimals. */
-  readonly price?: string;
-}
-
-export interface DoctorReport {
-  /** As it was asked for. */
-  readonly url: string;
-  readonly method: FetchMethod;
-  /** Absent where the seller did not answer. */
-  readonly status?: number;
-  /** Neither errors nor warnings. */
-  readonly isSound: boolean;
-  readonly counts: Readonly<Record<Severity, number>>;
-  readonly offers: readonly OfferSummary[];
-  readonly findings: readonly DoctorFinding[];
 }
 
 type RulesConfig = Parameters<typeof listingRulesOf>[0];
@@ -226,7 +204,7 @@ function notCompared({ path }: Offer): DoctorFinding {
   });
 }
 
-function summaryOf(offer: Offer, token: OfferFacts['token']): OfferSummary {
+function summaryOf(offer: Offer, token: OfferFacts['token']): DoctorOffer {
   const { path, version, scheme, method, chainId, asset, payTo, amount } = offer;
   const unit = token?.symbol === undefined ? 'tokens' : shown(token.symbol).replaceAll('"', '');
   const decimals = token?.decimals;

@@ -4,9 +4,10 @@ import { TooBusyError } from '../../platform/concurrency/semaphore.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
-import { Doctor, type DoctorReport, type Examined } from './doctor.js';
+import { Doctor, type Examined } from './doctor.js';
 import { DescribesCheck } from './doctor.openapi.js';
 import { DoctorRateGuard, tooMany } from './doctor-rate.guard.js';
+import type { DoctorReport } from './dto/doctor-report.response.js';
 import { BODY_MAX_CHARACTERS, DoctorRequestDto } from './dto/doctor-request.dto.js';
 
 const CROWD_RETRY_SECONDS = 10;

@@ -6,7 +6,8 @@ import { parsePayment } from '../../protocol/payment/parse-payment.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Offer } from './checks/offer.js';
-import { about, type DoctorFinding } from './finding.js';
+import type { DoctorFinding } from './dto/doctor-report.response.js';
+import { about } from './finding.js';
 import { trialPayment } from './trial-payment.js';
 
 /** Judges a payment without settling it: why it would not be settled, or `undefined`. */

@@ -1,22 +1,9 @@
-/**
- * `error`: a stock buyer cannot pay. `warning`: some cannot, it is not what was meant, or it could not be
- * looked at. `note`: what buyers have to know; nothing is wrong.
- */
-export type Severity = 'error' | 'warning' | 'note';
+import {
+  type DoctorFinding,
+  type Severity,
+  SHOWN_MAX_CHARACTERS,
+} from './dto/doctor-report.response.js';
 
-/** One finding at one place of a seller's answer. */
-export interface DoctorFinding {
-  readonly code: string;
-  readonly severity: Severity;
-  /** From the answer's parts: `status`, `header.…`, `terms.accepts[0].amount`. */
-  readonly path: string;
-  readonly expected: string;
-  /** As the seller said it, shortened and in plain characters; absent where there is nothing to show. */
-  readonly got?: string;
-  readonly fix: string;
-}
-
-const SHOWN_MAX_CHARACTERS = 120;
 const SHOWN_VALUES_MAX = 20;
 
 /**

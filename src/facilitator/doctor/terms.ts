@@ -2,7 +2,8 @@ import { compressionOf } from '../../platform/fetch/safe-fetch.js';
 import { parseSellerJson } from '../../protocol/payment/seller-json.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { SellerAnswer } from './answer.js';
-import { about, type DoctorFinding } from './finding.js';
+import type { DoctorFinding } from './dto/doctor-report.response.js';
+import { about } from './finding.js';
 
 /** What a 402 demands, in the form of one protocol version. */
 export interface Terms {

@@ -10,10 +10,11 @@ import type {
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { DIFFERENCES, NOTES } from '../reconciliation/difference.js';
 import { decodeCursor, encodeCursor } from '../sellers/cursor.js';
+import type { SettlementTotals } from '../sellers/dto/settlement-totals.response.js';
 import { historyOff, invalidCursor } from '../sellers/history-problems.js';
 import { narrowingOf, spanOf } from '../sellers/settlement-filter.js';
 import type { Position } from '../sellers/settlement-reader.js';
-import { checkRange, type SettlementTotals, sumsBy } from '../sellers/settlement-totals.js';
+import { checkRange, sumsBy } from '../sellers/settlement-totals.js';
 import { deliveryViewOf, viewOf } from '../webhooks/webhook-view.js';
 import {
   AnyDeliveriesDto,

@@ -1,10 +1,11 @@
 import { Controller, Get, Res } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Answers, jsonAnswer, OPEN, problem } from '../../platform/http/openapi.js';
+import { describing, jsonAnswer, OPEN, problem } from '../../platform/http/openapi.js';
 import { receiptsOff } from '../sellers/history-problems.js';
-import type { ReceiptKeys } from './receipt-signer.js';
+import { ReceiptKeys } from './dto/receipt.response.js';
 import { Receipts } from './receipts.js';
+
+const Describes = describing({ tag: 'History', security: OPEN });
 
 /** RFC 7517: the keys by which receipts are verified. Public: a receipt may be shown to anybody. */
 @Controller('.well-known/jwks.json')
@@ -12,14 +13,8 @@ export class ReceiptKeysController {
   constructor(private readonly receipts: Receipts) {}
 
   @Get()
-  @ApiOperation({
-    operationId: 'receiptKeys',
-    tags: ['History'],
-    summary: 'The keys that verify receipts (RFC 7517)',
-    security: OPEN,
-  })
-  @Answers({
-    200: jsonAnswer('The keys.', 'ReceiptKeys'),
+  @Describes('receiptKeys', 'The keys that verify receipts (RFC 7517)', {
+    200: jsonAnswer('The keys.', ReceiptKeys),
     404: problem('Receipts are off: `RECEIPT_KEY` is not set.', {
       error: 'Receipts are off: `RECEIPT_KEY` is not set.',
       code: 'receipts_off',

@@ -1,14 +1,19 @@
 import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, CompactSign, type JWK } from 'jose';
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { ReceiptConfig } from '../../platform/config/receipt-settings.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
-import { type SettlementReceipt, wordOf } from './settlement-receipt.js';
+import {
+  PRIMARY_TYPE,
+  type ReceiptKeys,
+  type SettlementReceipt,
+  type SignedReceipt,
+} from './dto/receipt.response.js';
+import { wordOf } from './settlement-receipt.js';
 
 /** As EIP-712 signs a receipt. The domain has a name of its own: x402 knows receipts of sellers too. */
 const DOMAIN = { name: 'x402 settlement receipt', version: '1' } as const;
-const PRIMARY_TYPE = 'SettlementReceipt';
 const TYPES = {
   [PRIMARY_TYPE]: [
     { name: 'settlementId', type: 'bytes32' },
@@ -30,27 +35,6 @@ const TYPES = {
     { name: 'issuedAt', type: 'uint256' },
   ],
 } as const;
-
-/** A receipt with two signatures of the same: one for contracts and wallets, one for everybody else. */
-export interface SignedReceipt {
-  readonly receipt: SettlementReceipt;
-  readonly eip712: {
-    readonly domain: typeof DOMAIN & { readonly chainId: number };
-    readonly types: typeof TYPES;
-    readonly primaryType: typeof PRIMARY_TYPE;
-    readonly message: SettlementReceipt;
-    readonly signer: Address;
-    readonly signature: Hex;
-  };
-  /** Compact, EdDSA; its payload is the receipt. */
-  readonly jws: string;
-}
-
-/** What verifiers need: a JWK set, with the addresses of the EIP-712 signatures beside its keys. */
-export interface ReceiptKeys {
-  readonly keys: readonly JWK[];
-  readonly x402_receipt_signers: readonly Address[];
-}
 
 interface SigningKey {
   readonly account: PrivateKeyAccount;

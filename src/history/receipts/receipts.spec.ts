@@ -13,7 +13,8 @@ import type { SettlementState } from '../../settlement/model/settlement.js';
 import { ArchiveError } from '../archive.js';
 import type { SettlementReader } from '../sellers/settlement-reader.js';
 import type { EvidenceFinder } from './chain-evidence.js';
-import { ReceiptSigner, type SignedReceipt } from './receipt-signer.js';
+import type { SignedReceipt } from './dto/receipt.response.js';
+import { ReceiptSigner } from './receipt-signer.js';
 import { Receipts } from './receipts.js';
 
 const KEY = `0x${'51'.repeat(32)}` as const;
@@ -111,7 +112,7 @@ describe('a receipt', () => {
         primaryType,
         domain: { ...domain, chainId },
         // Numbers are text in JSON; viem takes them so.
-        message: { ...message, ...changed } as never,
+        message: { ...message, ...changed },
       });
     expect(await holds({})).toBe(true);
     expect(await holds({}, 97)).toBe(false);

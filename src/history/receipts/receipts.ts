@@ -13,7 +13,8 @@ import type { SettlementDetails, SettlementView } from '../../settlement/model/s
 import { fromArchive, receiptsOff } from '../sellers/history-problems.js';
 import { ARCHIVE_READERS, type SettlementReader } from '../sellers/settlement-reader.js';
 import { ChainEvidence, type EvidenceFinder } from './chain-evidence.js';
-import type { ReceiptKeys, ReceiptSigner, SignedReceipt } from './receipt-signer.js';
+import type { ReceiptKeys, SignedReceipt } from './dto/receipt.response.js';
+import type { ReceiptSigner } from './receipt-signer.js';
 import { paidAmountOf, type ReceiptEvidence, receiptOf } from './settlement-receipt.js';
 
 /** A {@link ReceiptSigner}; `undefined` without `RECEIPT_KEY`. */

@@ -1,6 +1,7 @@
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { SettlementDetails, SettlementView } from '../../settlement/model/settlement.js';
+import type { SettlementReceipt } from './dto/receipt.response.js';
 
 /** Where the chain shows a payment. */
 export interface ReceiptEvidence {
@@ -9,34 +10,6 @@ export interface ReceiptEvidence {
   readonly blockHash: Hex;
   /** Of the `Transfer`. */
   readonly logIndex: number;
-}
-
-/** What a receipt says: numbers as decimal text, as they are signed. */
-export interface SettlementReceipt {
-  readonly settlementId: string;
-  /** CAIP-2. */
-  readonly network: string;
-  readonly scheme: string;
-  readonly asset: Address;
-  readonly payer: Address;
-  readonly payTo: Address;
-  /** The paid amount. */
-  readonly amount: string;
-  /** What was signed: the same, or the maximum. */
-  readonly authorized: string;
-  readonly nonce: string;
-  /** Unix seconds. */
-  readonly deadline: string;
-  /** SHA-256 over all that the payer committed to. */
-  readonly terms: Hex;
-  readonly transaction: Hex;
-  readonly logIndex: string;
-  readonly blockNumber: string;
-  readonly blockHash: Hex;
-  /** How certain it was when this was signed. */
-  readonly finality: 'included' | 'finalized';
-  /** Unix seconds. */
-  readonly issuedAt: string;
 }
 
 export function receiptOf(

@@ -22,11 +22,12 @@ import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { SETTLEMENT_ID_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { ArchiveError } from '../archive.js';
 import { type Export, Exports } from '../export/exports.js';
-import type { SignedReceipt } from '../receipts/receipt-signer.js';
+import type { SignedReceipt } from '../receipts/dto/receipt.response.js';
 import { Receipts } from '../receipts/receipts.js';
 import { ExportQueryDto, TotalsQueryDto } from './dto/settlement-filter.dto.js';
+import { SettlementTotals } from './dto/settlement-totals.response.js';
 import { Describes, FILE, NO_ARCHIVE, RECEIPT_ANSWERS } from './sellers.openapi.js';
-import { type SettlementTotals, TotalsOfSellers } from './settlement-totals.js';
+import { TotalsOfSellers } from './settlement-totals.js';
 
 /** A client that takes nothing of its file for this long is given up: what waits for it is memory. */
 const SILENCE_MS = 30_000;
@@ -45,19 +46,19 @@ export class SellersV2Controller {
   ) {}
 
   @Get('totals')
-  @Describes({
-    id: 'settlementTotals',
-    summary: 'Exact sums of the payments to the payees of an API key',
-    description: 'Amounts of two assets are never added: every group is of one asset.',
-    answers: {
-      200: jsonAnswer('The sums.', 'SettlementTotals', undefined, RATE),
+  @Describes(
+    'settlementTotals',
+    'Exact sums of the payments to the payees of an API key',
+    {
+      200: jsonAnswer('The sums.', SettlementTotals, undefined, RATE),
       400: problem('An unknown or malformed parameter, or too many groups.', {
         error: 'from must be before to.',
         code: 'invalid_query',
       }),
       ...NO_ARCHIVE,
     },
-  })
+    'Amounts of two assets are never added: every group is of one asset.',
+  )
   totals(
     @Query() query: TotalsQueryDto,
     @Payees() payees: ReadonlySet<Address>,
@@ -66,11 +67,10 @@ export class SellersV2Controller {
   }
 
   @Get('export')
-  @Describes({
-    id: 'exportSettlements',
-    summary: 'A file of the payments to the payees of an API key',
-    description: 'Newest first. A file that could not be finished is broken off, never ended.',
-    answers: {
+  @Describes(
+    'exportSettlements',
+    'A file of the payments to the payees of an API key',
+    {
       200: FILE,
       400: problem('An unknown or malformed parameter.', {
         error: 'format must be one of csv, ndjson.',
@@ -78,7 +78,8 @@ export class SellersV2Controller {
       }),
       ...NO_ARCHIVE,
     },
-  })
+    'Newest first. A file that could not be finished is broken off, never ended.',
+  )
   async export(
     @Query() query: ExportQueryDto,
     @Payees() payees: ReadonlySet<Address>,
@@ -103,13 +104,12 @@ export class SellersV2Controller {
     description: 'From the header `Settlement-Id`, or from a list.',
     schema: SETTLEMENT_ID_SCHEMA,
   })
-  @Describes({
-    id: 'receipt',
-    summary: 'A signed receipt of a settlement',
-    description:
-      'Only of what is at least in a block; `finality` says how certain it was when it was signed.',
-    answers: RECEIPT_ANSWERS,
-  })
+  @Describes(
+    'receipt',
+    'A signed receipt of a settlement',
+    RECEIPT_ANSWERS,
+    'Only of what is at least in a block; `finality` says how certain it was when it was signed.',
+  )
   async receipt(
     @Param('id', SettlementIdPipe) id: string,
     @Payees() payees: ReadonlySet<Address>,

@@ -4,6 +4,7 @@ import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError, invalidQuery } from '../../platform/http/coded-error.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { TotalsQueryDto } from './dto/settlement-filter.dto.js';
+import type { SettlementTotal, SettlementTotals } from './dto/settlement-totals.response.js';
 import { fromArchive, historyOff, notYours } from './history-problems.js';
 import { filterOf } from './settlement-filter.js';
 import {
@@ -12,24 +13,6 @@ import {
   type SettlementReader,
   type TotalRow,
 } from './settlement-reader.js';
-
-/** The sum of one group. Amounts of two assets are never added. */
-interface SettlementTotal {
-  /** Of the claim, in UTC. */
-  readonly day?: string;
-  readonly network: string;
-  readonly asset: Address;
-  readonly payTo?: Address;
-  /** What reached the payees: how often, and how much in atomic units. */
-  readonly paid: { readonly count: string; readonly amount: string };
-  /** How many settlements are in each state. */
-  readonly states: Readonly<Record<string, string>>;
-}
-
-export interface SettlementTotals {
-  readonly groupBy: readonly string[];
-  readonly totals: readonly SettlementTotal[];
-}
 
 const ROWS_MOST = 10_000;
 const DAYS_MOST = 366;

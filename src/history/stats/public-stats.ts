@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/concurrency/clock.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { AssetSums, PaymentSum } from '../postgres/payment-sums.js';
 import { fromArchive, historyOff } from '../sellers/history-problems.js';
+import type { AssetStats, Stats, WindowStats } from './dto/stats.response.js';
 import type { KnownToken } from './known-tokens.js';
 
 const HOUR_MS = 3_600_000;
@@ -16,33 +17,6 @@ const WINDOWS = [
 export const KEPT_MS = 60_000;
 /** Any token may be paid with: those of the most payments are shown. */
 export const ASSETS_MOST = 200;
-
-/** Numbers that may be large are decimal text. */
-interface WindowStats {
-  readonly payments: string;
-  /** Atomic units. */
-  readonly amount: string;
-  /** The same in whole tokens; absent where the decimals of the token are not known. */
-  readonly tokens?: string;
-  /** Different accounts. */
-  readonly payers: string;
-  readonly payees: string;
-}
-
-interface AssetStats {
-  readonly symbol?: string;
-  readonly decimals?: number;
-  /** Of all time, under the names of the original service. */
-  readonly txCount: number;
-  readonly totalAmount: string;
-  readonly windows: Readonly<Record<string, WindowStats>>;
-}
-
-export interface Stats {
-  readonly asOf: string;
-  /** By network (CAIP-2), then by asset (lower case). */
-  readonly networks: Readonly<Record<string, Readonly<Record<Address, AssetStats>>>>;
-}
 
 export interface StatsSources {
   /** `undefined` without a history. */

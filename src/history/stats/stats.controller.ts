@@ -2,7 +2,8 @@ import { Controller, Get, Res, UseFilters } from '@nestjs/common';
 import type { Response } from 'express';
 import { RateLimited } from '../../platform/http/access.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
-import { PublicStats, type Stats } from './public-stats.js';
+import type { Stats } from './dto/stats.response.js';
+import { PublicStats } from './public-stats.js';
 import { DescribesStats } from './stats.openapi.js';
 
 /** Totals of what was paid, for everybody. */

@@ -1,8 +1,8 @@
+import type { WebhookDelivery, WebhookView } from './dto/webhook.response.js';
 import type { Webhook } from './webhook.js';
 import type { DeliveryReport } from './webhook-store.js';
 
-/** A webhook as its owner sees it. Secrets are shown when they are made, and never again. */
-export function viewOf(webhook: Webhook): Readonly<Record<string, unknown>> {
+export function viewOf(webhook: Webhook): WebhookView {
   const { id, url, description, payees, events, secretNames, disabled, failingSince } = webhook;
   return {
     id,
@@ -21,7 +21,7 @@ export function viewOf(webhook: Webhook): Readonly<Record<string, unknown>> {
   };
 }
 
-export function deliveryViewOf(report: DeliveryReport): Readonly<Record<string, unknown>> {
+export function deliveryViewOf(report: DeliveryReport): WebhookDelivery {
   const { happenedAt, triedAt, dueAt, ...plain } = report;
   return {
     ...plain,

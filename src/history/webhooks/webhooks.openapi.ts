@@ -1,26 +1,13 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
 import {
-  Answers,
-  jsonAnswer,
-  type JsonObject,
+  type AnswersByStatus,
+  describing,
   KEY_ALWAYS,
-  listOf,
-  moment,
   NO_KEY,
   type OpenApiPart,
-  text,
+  problem,
+  TOO_MANY,
 } from '../../platform/http/openapi.js';
-import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
-import { DESCRIPTION_SCHEMA, EVENT_ID, PAYEES_MAX, URL_SCHEMA } from './dto/webhook.dto.js';
-import { EVENT_TYPES } from './webhook.js';
-
-const eventId: JsonObject = { type: 'string', pattern: EVENT_ID.source };
-const events: JsonObject = {
-  type: 'array',
-  items: { type: 'string', enum: EVENT_TYPES },
-  minItems: 1,
-};
+import { REASONS } from '../../protocol/reasons.js';
 
 const EVENT = 'evt_bk8Vd3w0T1QkXo5rJ2n7ZpLq9sHc4YuE';
 const NEW_WEBHOOK = {
@@ -36,48 +23,34 @@ const NEW_WEBHOOK = {
 const WEBHOOK = { ...NEW_WEBHOOK, confirmedAt: '2026-11-22T08:00:07.000Z' };
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 
-const problem = (what: string, error: string): JsonObject => jsonAnswer(what, 'Problem', { error });
-const REFUSALS: Readonly<Record<number, JsonObject>> = {
-  400: problem('A field is missing or malformed.', 'url: must begin with https.'),
+const ALL: AnswersByStatus = {
   401: NO_KEY,
   403: problem(
     'An API key without the scope `history`, without payees, or not for this payee or event.',
-    'The API key does not have the scope that this request needs.',
+    { error: REASONS.forbidden.meaning, reason: 'forbidden' },
   ),
-  404: problem(
-    'This API key has no webhook or delivery with this id.',
-    'This API key has no webhook or delivery with that id.',
-  ),
-  409: problem(
-    'The limit is reached, or the last secret would go.',
-    'A webhook needs a secret: its last one cannot be removed.',
-  ),
-  429: problem('Too many requests.', 'Too many requests; `Retry-After` says when to ask again.'),
-  503: problem(
-    'The database does not answer.',
-    'The database of the webhooks is unavailable. Try again.',
-  ),
+  429: TOO_MANY,
+  503: problem('The database does not answer.', {
+    error: 'The database of the webhooks is unavailable. Try again.',
+  }),
 };
 
-interface Operation {
-  readonly id: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly answers: Readonly<Record<number, JsonObject>>;
-  readonly refusals?: readonly number[];
-}
+export const Describes = describing({ tag: 'Webhooks', security: KEY_ALWAYS }, ALL);
 
-/** The description of a handler: what every handler of webhooks refuses alike is added. */
-export function Describes({ id, answers, refusals = [], ...texts }: Operation): MethodDecorator {
-  const statuses = [401, 403, 429, 503, ...refusals].sort((a, b) => a - b);
-  return applyDecorators(
-    ApiOperation({ operationId: id, tags: ['Webhooks'], security: KEY_ALWAYS, ...texts }),
-    Answers({
-      ...answers,
-      ...Object.fromEntries(statuses.map((status) => [status, REFUSALS[status] ?? {}])),
-    }),
-  );
-}
+/** Of a body or a query that is not understood. */
+export const INVALID: AnswersByStatus = {
+  400: problem('A field is missing or malformed.', { error: 'url: must begin with https.' }),
+};
+export const UNKNOWN: AnswersByStatus = {
+  404: problem('This API key has no webhook, delivery or secret with this id.', {
+    error: 'This API key has no webhook or delivery with that id.',
+  }),
+};
+export const CONFLICT: AnswersByStatus = {
+  409: problem('The limit is reached, the last secret would go, or the webhook is disabled.', {
+    error: 'A webhook needs a secret: its last one cannot be removed.',
+  }),
+};
 
 /** Examples of answers. */
 export const EXAMPLES = {
@@ -104,96 +77,11 @@ export const EXAMPLES = {
   },
 };
 
-export const DONE: JsonObject = { description: 'Done.' };
+export const DONE: AnswersByStatus = { 204: { description: 'Done.' } };
 
 /** The URLs that get the events of a seller's settlements. */
 export const WEBHOOKS_OPENAPI: OpenApiPart = {
-  tags: [{ name: 'Webhooks', description: 'Settlements, told as they happen.' }],
-  schemas: {
-    WebhookReplay: {
-      type: 'object',
-      description: 'One of the two, or both.',
-      properties: { after: eventId, since: moment },
-      minProperties: 1,
-      additionalProperties: false,
-    },
-    Webhook: webhookSchema({}),
-    NewWebhook: webhookSchema({ secret: text }),
-    Webhooks: {
-      type: 'object',
-      required: ['webhooks'],
-      properties: { webhooks: listOf('Webhook') },
-    },
-    WebhookSecret: {
-      type: 'object',
-      required: ['id', 'secret'],
-      properties: { id: text, secret: text },
-    },
-    WebhookTest: { type: 'object', required: ['eventId'], properties: { eventId } },
-    WebhookReplayed: {
-      type: 'object',
-      required: ['events'],
-      properties: { events: { type: 'integer', minimum: 0 }, next: eventId },
-    },
-    WebhookDeliveries: {
-      type: 'object',
-      required: ['deliveries'],
-      properties: {
-        deliveries: listOf('WebhookDelivery'),
-        next: eventId,
-      },
-    },
-    WebhookDelivery: {
-      type: 'object',
-      required: ['eventId', 'type', 'state', 'attempts', 'happenedAt'],
-      properties: {
-        eventId,
-        type: text,
-        settlementId: text,
-        state: { type: 'string', enum: ['waiting', 'delivered', 'failed', 'withheld'] },
-        attempts: { type: 'integer', minimum: 0 },
-        happenedAt: moment,
-        triedAt: moment,
-        dueAt: moment,
-        status: { type: 'integer', description: 'Of the last answer.' },
-        problem: text,
-        answer: { ...text, description: 'Its first 256 characters.' },
-      },
-    },
-  },
+  tags: [
+    { name: 'Webhooks', description: 'Events of settlements, posted to URLs as they happen.' },
+  ],
 };
-
-function webhookSchema(more: JsonObject): JsonObject {
-  return {
-    type: 'object',
-    required: ['id', 'url', 'payees', 'events', 'secrets', 'createdAt', 'status'],
-    properties: {
-      id: text,
-      url: URL_SCHEMA,
-      description: DESCRIPTION_SCHEMA,
-      events,
-      // A webhook of an operator that gets events of lanes alone has no payees.
-      payees: { type: 'array', items: ADDRESS_SCHEMA, maxItems: PAYEES_MAX },
-      secrets: {
-        type: 'array',
-        items: { type: 'object', required: ['id'], properties: { id: text } },
-      },
-      createdAt: moment,
-      confirmedAt: {
-        ...moment,
-        description: 'When its URL answered the challenge; until then nothing else is sent there.',
-      },
-      status: { type: 'string', enum: ['enabled', 'disabled'] },
-      failingSince: moment,
-      disabled: {
-        type: 'object',
-        required: ['at', 'reason'],
-        properties: {
-          at: moment,
-          reason: { type: 'string', enum: ['owner', 'failing', 'gone'] },
-        },
-      },
-      ...more,
-    },
-  };
-}

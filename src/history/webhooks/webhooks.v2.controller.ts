@@ -18,7 +18,6 @@ import {
   Res,
   UseFilters,
 } from '@nestjs/common';
-import { ApiBody } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { Address } from 'viem';
 import { AppConfig } from '../../platform/config/app-config.js';
@@ -29,7 +28,7 @@ import {
   RateLimited,
   RequireScope,
 } from '../../platform/http/access.js';
-import { jsonAnswer, schemaRef } from '../../platform/http/openapi.js';
+import { jsonAnswer } from '../../platform/http/openapi.js';
 import { unavailableFilter } from '../../platform/http/unavailable.filter.js';
 import { limitHeaders } from '../../platform/rate-limit/rate-limiter.js';
 import {
@@ -38,6 +37,15 @@ import {
   WebhookCreationDto,
   WebhookReplayDto,
 } from './dto/webhook.dto.js';
+import {
+  NewWebhook,
+  WebhookDeliveries,
+  WebhookReplayed,
+  Webhooks,
+  WebhookSecret,
+  WebhookTest,
+  WebhookView,
+} from './dto/webhook.response.js';
 import { LANE_EVENTS } from './lane-levels.js';
 import { PostgresWebhooks } from './postgres-webhooks.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
@@ -47,7 +55,7 @@ import { type CountedRequest, WebhookLimits } from './webhook-limits.js';
 import { REPLAY_MAX, SECRETS_MAX, WEBHOOKS_MAX } from './webhook-store.js';
 import { problemOfUrl } from './webhook-url.js';
 import { deliveryViewOf, viewOf } from './webhook-view.js';
-import { Describes, DONE, EXAMPLES } from './webhooks.openapi.js';
+import { CONFLICT, Describes, DONE, EXAMPLES, INVALID, UNKNOWN } from './webhooks.openapi.js';
 
 /** Webhooks of the owner of an API key. */
 @Controller('v2/webhooks')
@@ -63,22 +71,20 @@ export class WebhooksV2Controller {
   ) {}
 
   @Post()
-  @Describes({
-    id: 'createWebhook',
-    summary: 'Create a webhook',
-    description:
-      `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it gets the events of all payees that the key may list. ` +
+  @Describes(
+    'createWebhook',
+    'Create a webhook',
+    { 201: jsonAnswer('Made.', NewWebhook, EXAMPLES.made, ['Location']), ...INVALID, ...CONFLICT },
+    `At most ${WEBHOOKS_MAX} of an API key. Without \`payees\` it gets the events of all payees that the key may list. ` +
       '`lane.low` is sent only for keys with the scope `admin`, which need no payees for it. ' +
       'The secret is in this answer and in no other. ' +
       'The URL is sent an event `webhook.challenge` first, and nothing else until it has answered with what that holds.',
-    answers: { 201: jsonAnswer('Made.', 'NewWebhook', EXAMPLES.made, ['Location']) },
-    refusals: [400, 409],
-  })
+  )
   async create(
     @Body() { url, description, events, payees }: WebhookCreationDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
+  ): Promise<NewWebhook> {
     const audience = audienceOf(request, response);
     this.#checkUrl(url);
     const chosen = payees ?? [...audience.payees];
@@ -97,41 +103,36 @@ export class WebhooksV2Controller {
   }
 
   @Get()
-  @Describes({
-    id: 'webhooks',
-    summary: 'Webhooks of the API key',
-    answers: { 200: jsonAnswer('All of them.', 'Webhooks', { webhooks: [EXAMPLES.webhook] }) },
+  @Describes('webhooks', 'Webhooks of the API key', {
+    200: jsonAnswer('All of them.', Webhooks, { webhooks: [EXAMPLES.webhook] }),
   })
-  async list(@Req() request: Request): Promise<object> {
+  async list(@Req() request: Request): Promise<Webhooks> {
     const webhooks = await this.store.list(ownerOf(request));
     return { webhooks: webhooks.map(viewOf) };
   }
 
   @Get(':id')
-  @Describes({
-    id: 'webhook',
-    summary: 'A webhook',
-    answers: { 200: jsonAnswer('The webhook.', 'Webhook', EXAMPLES.webhook) },
-    refusals: [404],
+  @Describes('webhook', 'A webhook', {
+    200: jsonAnswer('The webhook.', WebhookView, EXAMPLES.webhook),
+    ...UNKNOWN,
   })
-  async find(@Param('id') id: string, @Req() request: Request): Promise<object> {
+  async find(@Param('id') id: string, @Req() request: Request): Promise<WebhookView> {
     return viewOf(await this.#own(request, id));
   }
 
   @Patch(':id')
-  @Describes({
-    id: 'changeWebhook',
-    summary: 'Change a webhook, disable it, enable it again',
-    description: 'Another URL is sent a challenge of its own.',
-    answers: { 200: jsonAnswer('As it is now.', 'Webhook', EXAMPLES.webhook) },
-    refusals: [400, 404],
-  })
+  @Describes(
+    'changeWebhook',
+    'Change a webhook, disable it, enable it again',
+    { 200: jsonAnswer('As it is now.', WebhookView, EXAMPLES.webhook), ...INVALID, ...UNKNOWN },
+    'Another URL is sent a challenge of its own.',
+  )
   async change(
     @Param('id') id: string,
     @Body() change: WebhookChangeDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
+  ): Promise<WebhookView> {
     const audience = audienceOf(request, response);
     const { url, payees, events, enabled } = change;
     if (url !== undefined) this.#checkUrl(url);
@@ -152,12 +153,7 @@ export class WebhooksV2Controller {
 
   @Delete(':id')
   @HttpCode(204)
-  @Describes({
-    id: 'deleteWebhook',
-    summary: 'Delete a webhook',
-    answers: { 204: DONE },
-    refusals: [404],
-  })
+  @Describes('deleteWebhook', 'Delete a webhook', { ...DONE, ...UNKNOWN })
   async remove(@Param('id') id: string, @Req() request: Request): Promise<void> {
     if (!(await this.store.remove(ownerOf(request), id))) {
       throw new NotFoundException(NO_SUCH_WEBHOOK);
@@ -165,14 +161,13 @@ export class WebhooksV2Controller {
   }
 
   @Post(':id/secrets')
-  @Describes({
-    id: 'addWebhookSecret',
-    summary: 'Add a secret',
-    description: `At most ${SECRETS_MAX} at once: each event is signed by all of them.`,
-    answers: { 201: jsonAnswer('Made.', 'WebhookSecret', EXAMPLES.secret) },
-    refusals: [404, 409],
-  })
-  async addSecret(@Param('id') id: string, @Req() request: Request): Promise<object> {
+  @Describes(
+    'addWebhookSecret',
+    'Add a secret',
+    { 201: jsonAnswer('Made.', WebhookSecret, EXAMPLES.secret), ...UNKNOWN, ...CONFLICT },
+    `At most ${SECRETS_MAX} at once: each event is signed by all of them.`,
+  )
+  async addSecret(@Param('id') id: string, @Req() request: Request): Promise<WebhookSecret> {
     const added = known(await this.store.addSecret(ownerOf(request), id));
     if (added === 'too_many') {
       throw new ConflictException(`A webhook may have ${SECRETS_MAX} secrets.`);
@@ -182,11 +177,10 @@ export class WebhooksV2Controller {
 
   @Delete(':id/secrets/:secretId')
   @HttpCode(204)
-  @Describes({
-    id: 'deleteWebhookSecret',
-    summary: 'Remove a secret',
-    answers: { 204: DONE },
-    refusals: [404, 409],
+  @Describes('deleteWebhookSecret', 'Remove a secret', {
+    ...DONE,
+    ...UNKNOWN,
+    ...CONFLICT,
   })
   async removeSecret(
     @Param('id') id: string,
@@ -200,18 +194,21 @@ export class WebhooksV2Controller {
 
   @Post(':id/test')
   @HttpCode(202)
-  @Describes({
-    id: 'testWebhook',
-    summary: 'Send an event `webhook.test`',
-    description: 'Where the URL has not answered its challenge yet, another challenge.',
-    answers: { 202: jsonAnswer('It is sent.', 'WebhookTest', { eventId: EXAMPLES.eventId }) },
-    refusals: [404, 409],
-  })
+  @Describes(
+    'testWebhook',
+    'Send an event `webhook.test`',
+    {
+      202: jsonAnswer('It is sent.', WebhookTest, { eventId: EXAMPLES.eventId }),
+      ...UNKNOWN,
+      ...CONFLICT,
+    },
+    'Where the URL has not answered its challenge yet, another challenge.',
+  )
   async test(
     @Param('id') id: string,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
+  ): Promise<WebhookTest> {
     const webhook = await this.#own(request, id);
     if (webhook.disabled !== undefined) throw new ConflictException('The webhook is disabled.');
     await this.#count('send', response, webhook.owner, id);
@@ -220,22 +217,19 @@ export class WebhooksV2Controller {
 
   @Post(':id/replay')
   @HttpCode(202)
-  @Describes({
-    id: 'replayWebhook',
-    summary: 'Replay events',
-    description:
-      `At most ${REPLAY_MAX} events; \`next\` is the one to go on after. They keep their ids. ` +
+  @Describes(
+    'replayWebhook',
+    'Replay events',
+    { 202: jsonAnswer('They are sent.', WebhookReplayed, { events: 12 }), ...INVALID, ...UNKNOWN },
+    `At most ${REPLAY_MAX} events; \`next\` is the one to go on after. They keep their ids. ` +
       'Events are kept for 30 days.',
-    answers: { 202: jsonAnswer('They are sent.', 'WebhookReplayed', { events: 12 }) },
-    refusals: [400, 404],
-  })
-  @ApiBody({ schema: schemaRef('WebhookReplay') as { $ref: string } })
+  )
   async replay(
     @Param('id') id: string,
     @Body() { after, since }: WebhookReplayDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
+  ): Promise<WebhookReplayed> {
     const { payees, isOperator } = audienceOf(request, response);
     if (after === undefined && since === undefined) {
       throw new BadRequestException('after or since is expected.');
@@ -255,17 +249,16 @@ export class WebhooksV2Controller {
   }
 
   @Get(':id/deliveries')
-  @Describes({
-    id: 'webhookDeliveries',
-    summary: 'Deliveries of a webhook, with the answers',
-    answers: { 200: jsonAnswer('Newest first.', 'WebhookDeliveries', EXAMPLES.deliveries) },
-    refusals: [400, 404],
+  @Describes('webhookDeliveries', 'Deliveries of a webhook, with the answers', {
+    200: jsonAnswer('Newest first.', WebhookDeliveries, EXAMPLES.deliveries),
+    ...INVALID,
+    ...UNKNOWN,
   })
   async deliveries(
     @Param('id') id: string,
     @Query() { limit, before }: DeliveriesQueryDto,
     @Req() request: Request,
-  ): Promise<object> {
+  ): Promise<WebhookDeliveries> {
     const webhook = await this.#own(request, id);
     const found = await this.store.deliveries(webhook, limit, before);
     if (found === undefined)

@@ -1,28 +1,38 @@
 import type { IncomingMessage } from 'node:http';
 import { Controller, Get, Req, ServiceUnavailableException } from '@nestjs/common';
 import { HealthCheck, type HealthCheckResult, type HealthIndicatorResult } from '@nestjs/terminus';
+import { jsonAnswer } from '../../platform/http/openapi.js';
 import { isOps } from '../../platform/http/ops.js';
+import { Alive } from './dto/health-report.response.js';
+import { Describes, DescribesReport } from './health.openapi.js';
 import { HealthService } from './health.service.js';
+
+/** Only what is shown on the public port is described. */
+const PLAIN = { noCache: true, swaggerDocumentation: false };
 
 @Controller()
 export class HealthController {
   constructor(private readonly health: HealthService) {}
 
   @Get(['health', 'v1/health', 'v2/health'])
-  @HealthCheck()
+  @DescribesReport('health', 'Can this deployment settle now?')
+  @HealthCheck(PLAIN)
   deployment(@Req() request: IncomingMessage): Promise<HealthCheckResult> {
     return publicReport(request, this.health.deployment());
   }
 
   @Get('health/ready')
-  @HealthCheck()
+  @DescribesReport('ready', 'Can this process answer truthfully?')
+  @HealthCheck(PLAIN)
   ready(@Req() request: IncomingMessage): Promise<HealthCheckResult> {
     return publicReport(request, this.health.ready());
   }
 
-  /** That this is answered is the answer. */
   @Get('health/live')
-  live(): { readonly status: 'ok' } {
+  @Describes('live', 'Is this process alive?', {
+    200: jsonAnswer('The process is alive.', Alive, { status: 'ok' }),
+  })
+  live(): Alive {
     return { status: 'ok' };
   }
 }

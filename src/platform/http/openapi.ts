@@ -1,5 +1,10 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiIncludeEndpoint, ApiResponse } from '@nestjs/swagger';
+import { applyDecorators, type Type } from '@nestjs/common';
+import {
+  ApiIncludeEndpoint,
+  ApiOperation,
+  ApiResponse,
+  type ApiResponseNoStatusOptions,
+} from '@nestjs/swagger';
 import { REASONS } from '../../protocol/reasons.js';
 
 /** A JSON value of an OpenAPI document or a JSON schema. */
@@ -14,36 +19,47 @@ export interface JsonObject {
  */
 export interface OpenApiPart {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  /** Absent where the decorators of the controllers say it all. */
+  /** Absent, as are schemas, where the decorators of controllers and classes say it all. */
   readonly paths?: Readonly<Record<string, JsonObject>>;
-  readonly schemas: Readonly<Record<string, JsonObject>>;
+  readonly schemas?: Readonly<Record<string, JsonObject>>;
   /** Ways to be let in that only this module has. */
   readonly securitySchemes?: Readonly<Record<string, JsonObject>>;
 }
 
 export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-/** A JSON answer. The example is compared with real answers by the e2e tests. */
+/**
+ * A JSON answer. The example is compared with real answers by the e2e tests.
+ *
+ * @param schema - the class of the body, or the name of a schema that a part has.
+ */
 export function jsonAnswer(
   description: string,
   schema: string,
   example?: Json,
   headers?: readonly string[],
-): JsonObject {
-  return {
+): JsonObject;
+export function jsonAnswer(
+  description: string,
+  schema: Type,
+  example?: Json,
+  headers?: readonly string[],
+): Answer;
+export function jsonAnswer(
+  description: string,
+  schema: Type | string,
+  example?: Json,
+  headers?: readonly string[],
+): Answer {
+  const named = headers?.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
+  const common = {
     description,
-    ...(headers !== undefined && {
-      headers: Object.fromEntries(
-        headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-      ),
-    }),
-    content: {
-      'application/json': {
-        schema: schemaRef(schema),
-        ...(example !== undefined && { example }),
-      },
-    },
+    ...(named !== undefined && { headers: Object.fromEntries(named) }),
   };
+  const shown = example !== undefined && { example };
+  return typeof schema === 'string'
+    ? { ...common, content: { 'application/json': { schema: schemaRef(schema), ...shown } } }
+    : { ...common, type: schema, ...shown };
 }
 
 /** A refusal, as the error filters write it. */
@@ -93,6 +109,8 @@ export const text = { type: 'string' } as const;
 export const count = { type: 'integer', minimum: 0 } as const;
 export const flag = { type: 'boolean' } as const;
 export const moment = { type: 'string', format: 'date-time' } as const;
+/** Of a class whose schema allows no further fields. */
+export const CLOSED: object = { additionalProperties: false };
 /** An object of any kind. */
 export const free = { type: 'object', additionalProperties: true } as const;
 /** @param items - a schema, or the name of one. */
@@ -101,8 +119,9 @@ export const listOf = (items: JsonObject | string): JsonObject => ({
   items: typeof items === 'string' ? schemaRef(items) : items,
 });
 
-/** Answers by their status, each as {@link jsonAnswer} makes it. */
-export type AnswersByStatus = Readonly<Record<number, JsonObject>>;
+/** An answer, as {@link jsonAnswer} makes it. */
+export type Answer = JsonObject | ApiResponseNoStatusOptions;
+export type AnswersByStatus = Readonly<Record<number, Answer>>;
 
 /** The answers of a handler. A handler without is not described. */
 export function Answers(answers: AnswersByStatus): MethodDecorator {
@@ -114,10 +133,37 @@ export function Answers(answers: AnswersByStatus): MethodDecorator {
   );
 }
 
+/**
+ * Makes the decorator that describes handlers of one kind.
+ *
+ * @param common - answers that all of them have.
+ */
+export function describing(
+  { tag, security }: { readonly tag: string; readonly security: Security },
+  common: AnswersByStatus = {},
+) {
+  return (
+    operationId: string,
+    summary: string,
+    answers: AnswersByStatus,
+    description?: string,
+  ): MethodDecorator =>
+    applyDecorators(
+      ApiOperation({
+        operationId,
+        tags: [tag],
+        summary,
+        ...(description !== undefined && { description }),
+        security,
+      }),
+      Answers({ ...answers, ...common }),
+    );
+}
+
 /** Security of a route: a key, a key where API keys are in use, a key in its own header, or open. */
 export const KEY_NEEDED: Security = [{ apiKey: [] }, { bearer: [] }];
 export const KEY_IF_IN_USE: Security = [{}, ...KEY_NEEDED];
 export const KEY_ALWAYS: Security = [{ apiKey: [] }];
 export const OPEN: Security = [{}];
 
-type Security = Record<string, string[]>[] & Json;
+export type Security = Record<string, string[]>[] & Json;

@@ -1,8 +1,8 @@
-import { object, type OpenApiPart, text } from '../../platform/http/openapi.js';
+import { type JsonObject, object, text } from '../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 
 /** What routes of passkeys answer. */
-export const PASSKEY_SCHEMAS: OpenApiPart['schemas'] = {
+export const PASSKEY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   WalletPasskeysState: object({ isOn: { type: 'boolean' } }),
   WalletPasskeyOwner: object({ owner: ADDRESS_SCHEMA }),
   WalletPasskeyOptions: {

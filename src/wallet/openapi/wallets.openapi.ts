@@ -132,5 +132,5 @@ function mcp(operationId: string): JsonObject {
     'The wallet as tools of the Model Context Protocol.',
     facts,
   );
-  return { post: { ...(said as JsonObject), responses: answersOf(facts) } };
+  return { post: { ...(said as JsonObject), responses: answersOf(facts) as JsonObject } };
 }

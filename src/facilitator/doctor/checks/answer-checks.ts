@@ -1,5 +1,6 @@
 import type { Observed, SellerAnswer } from '../answer.js';
-import { about, type DoctorFinding } from '../finding.js';
+import type { DoctorFinding } from '../dto/doctor-report.response.js';
+import { about } from '../finding.js';
 
 /** Statuses that are not 402, by what they say of the order in which a seller looks at things. */
 function wrongStatus(status: number, method: string): Pick<DoctorFinding, 'code' | 'fix'> {

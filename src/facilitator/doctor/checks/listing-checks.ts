@@ -1,6 +1,7 @@
 import { judgeTerms, type ListingRules } from '../../../protocol/listing/judge-terms.js';
 import type { JsonObject } from '../../../protocol/payment/wire-values.js';
-import { about, type DoctorFinding } from '../finding.js';
+import type { DoctorFinding } from '../dto/doctor-report.response.js';
+import { about } from '../finding.js';
 import type { Terms } from '../terms.js';
 
 const FIX = 'Declare it otherwise: payments are settled all the same, and list nothing.';

@@ -2,7 +2,8 @@ import { formatUnits, zeroAddress } from 'viem';
 import { contractsOf, type SchemeContracts } from '../../../protocol/evm/contracts.js';
 import { isSameDomain } from '../../../protocol/evm/token/token-domain.js';
 import { speaksEip3009, type TokenFacts } from '../../../protocol/evm/token/token-facts.js';
-import { about, type DoctorFinding, type Severity, shown } from '../finding.js';
+import type { DoctorFinding, Severity } from '../dto/doctor-report.response.js';
+import { about, shown } from '../finding.js';
 import type { Offer } from './offer.js';
 
 /** The kind of account at the payee's address. */

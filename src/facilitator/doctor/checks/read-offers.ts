@@ -13,7 +13,8 @@ import {
   readOptionalObject,
 } from '../../../protocol/payment/wire-values.js';
 import { allSchemes, schemeNamed } from '../../../protocol/schemes/registry.js';
-import { about, type DoctorFinding, type Severity } from '../finding.js';
+import type { DoctorFinding, Severity } from '../dto/doctor-report.response.js';
+import { about } from '../finding.js';
 import type { Terms } from '../terms.js';
 import type { Offer } from './offer.js';
 

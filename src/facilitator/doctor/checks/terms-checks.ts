@@ -1,6 +1,7 @@
 import { readOptionalObject } from '../../../protocol/payment/wire-values.js';
 import { allSchemes } from '../../../protocol/schemes/registry.js';
-import { about, type DoctorFinding, shown } from '../finding.js';
+import type { DoctorFinding } from '../dto/doctor-report.response.js';
+import { about, shown } from '../finding.js';
 import type { Terms } from '../terms.js';
 import type { Offer } from './offer.js';
 import { isDomainOf, type OfferFacts } from './offer-checks.js';

@@ -2,7 +2,7 @@ import { ApiSchema } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import type { Address } from 'viem';
 import { z } from 'zod';
-import { IgnoresUnknown } from '../../../platform/http/request.pipe.js';
+import { IgnoresUnknown, NeedsOneOf } from '../../../platform/http/request.pipe.js';
 import {
   Field,
   type FieldOptions,
@@ -109,7 +109,8 @@ export class WebhookChangeDto {
   readonly enabled?: boolean;
 }
 
-/** One of the two, or both. */
+@ApiSchema({ name: 'WebhookReplay', description: 'One of the two, or both.' })
+@NeedsOneOf('after', 'since')
 export class WebhookReplayDto {
   @IsEventId()
   readonly after?: string;

@@ -1,0 +1,78 @@
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { flag, moment, text } from '../../../platform/http/openapi.js';
+import type { Support } from '../../../protocol/evm/token/token-facts.js';
+import type { TransferMethod } from '../../../protocol/evm/transfer-method.js';
+import { ADDRESS_SCHEMA, CAIP2_SCHEMA } from '../../../protocol/payment/wire-schemas.js';
+
+const SUPPORT = { ...text, enum: ['yes', 'no', 'unclear'] };
+
+class Eip3009Support {
+  @ApiProperty(SUPPORT)
+  readonly vrs!: Support;
+
+  @ApiProperty(SUPPORT)
+  readonly bytes!: Support;
+}
+
+/** A token as `GET /v2/assets` shows it. */
+@ApiSchema({ name: 'Asset' })
+export class AssetView {
+  @ApiProperty({ ...CAIP2_SCHEMA, description: 'CAIP-2.' })
+  readonly network!: string;
+
+  @ApiProperty(ADDRESS_SCHEMA)
+  readonly asset!: string;
+
+  @ApiPropertyOptional(text)
+  readonly symbol?: string;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: 77 })
+  readonly decimals?: number;
+
+  @ApiPropertyOptional({
+    ...flag,
+    description: 'Whether a contract is there; absent until the chain was asked.',
+  })
+  readonly isDeployed?: boolean;
+
+  @ApiProperty({
+    type: 'array',
+    items: { ...text, enum: ['eip3009', 'permit2'] },
+    description: 'How it can be paid with here.',
+  })
+  readonly methods!: readonly TransferMethod[];
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: text,
+    description:
+      'What a seller writes into `extra` for the scheme `exact`; absent where nothing is known to work.',
+  })
+  readonly extra?: Readonly<Record<string, string>>;
+
+  @ApiPropertyOptional({
+    description:
+      'Overloads of `transferWithAuthorization` that were seen. Contract wallets need `bytes`.',
+  })
+  readonly eip3009?: Eip3009Support;
+
+  @ApiPropertyOptional({ ...SUPPORT, description: 'Whether an approval of Permit2 can be signed.' })
+  readonly eip2612?: Support;
+
+  @ApiProperty({ ...text, enum: ['chain', 'built-in', 'settings'] })
+  readonly source!: 'chain' | 'built-in' | 'settings';
+
+  @ApiPropertyOptional(moment)
+  readonly readAt?: string;
+
+  @ApiPropertyOptional({
+    ...text,
+    description: 'A reported property that no read of the chain has confirmed.',
+  })
+  readonly doubt?: string;
+}
+
+export class Assets {
+  @ApiProperty({ type: [AssetView] })
+  readonly assets!: readonly AssetView[];
+}
