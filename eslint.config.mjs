@@ -45,7 +45,9 @@ const NO_SPREAD_OF_A_LITERAL = [
 
 /** Classes of plain objects, which lose nothing when they are copied. */
 const ANSWERS_THAT_ARE_SPREAD = [
+  'Eip712Receipt',
   'Eip712Signature',
+  'ReceiptDomain',
   'SettlementReceipt',
   'SignedReceipt',
   'WebhookView',
