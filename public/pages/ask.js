@@ -58,7 +58,9 @@ function Page() {
   const [error, setError] = useState();
   const end = (status) => setAsked({ ...asked, status });
   useEffect(() => {
-    ask(base).then(setAsked, setError);
+    if (id === '')
+      setError(new Error('This address names no payment. Open the link that the agent shows.'));
+    else ask(base).then(setAsked, setError);
   }, []);
   if (error !== undefined) {
     return html`<h1>Approve a payment</h1>

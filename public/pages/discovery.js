@@ -11,6 +11,9 @@ import { html, render, useEffect, useRef, useState } from '../components/html.js
 import { snippetsOf, webUrl } from './snippets.js';
 
 const PAGE = 20;
+/** The service orders by quality alone: for another order so many pages of a hundred are read, and ordered here. */
+const SORTED_PAGES = 5;
+const SORTED_PAGE = 100;
 /** Anything that is listed nowhere: the answer says whether there is a catalogue. */
 const NOWHERE = 'https://www.example.com/';
 
@@ -183,7 +186,7 @@ function priceIn(entry, asset) {
 
 const bySize = (one, other) => (one < other ? -1 : one > other ? 1 : 0);
 
-/** Among what is shown: the service itself orders by quality. */
+/** In the order that was asked for; that of the service is by quality. */
 function ordered(entries, order, token) {
   if (order === 'paid') {
     return entries.toSorted((one, other) =>
@@ -211,8 +214,9 @@ async function emptyOf(asked) {
   return Object.keys(asked).length === 0 ? 'Nothing is listed yet.' : 'No results.';
 }
 
-function questionOf({ words, type, network, token, price }, tokens) {
+function questionOf({ words, type, network, token, price, order }, tokens) {
   const asset = tokens[Number(token)];
+  if (order === 'price' && asset === undefined) throw new Error('Choose a token to sort by price.');
   const maxPrice = asset && price !== undefined ? smallestUnits(price, asset.decimals) : undefined;
   if (price !== undefined && asset === undefined) throw new Error('Choose a token for the price.');
   if (price !== undefined && maxPrice === undefined) throw new Error('The price is no amount.');
@@ -224,36 +228,48 @@ function questionOf({ words, type, network, token, price }, tokens) {
       network: asset?.network ?? network,
       asset: asset?.asset,
       maxPrice,
-      limit: String(PAGE),
+      limit: String(order === undefined ? PAGE : SORTED_PAGE),
     },
   };
+}
+
+const NOTHING = { entries: [], next: undefined, said: 'Loading' };
+
+function saidOf(count, next, order) {
+  if (next === undefined) return `${count} shown.`;
+  const isSorted = order !== undefined;
+  return isSorted
+    ? `${count} shown: those of the highest quality, sorted. There are more.`
+    : `${count} shown, there are more.`;
 }
 
 function Listing({ tokens, networks }) {
   const { isBusy, error, run } = useAction();
   const [asked, setAsked] = useState({});
-  const [{ entries, next, said }, setFound] = useState({ entries: [], said: 'Loading' });
+  const [{ entries, next, said }, setFound] = useState(NOTHING);
   const turn = useRef(0);
   const { order, ...filter } = asked;
   const load = (isMore) =>
     void run(async () => {
       // An answer to an older question is dropped.
       const mine = (turn.current += 1);
-      const { path, query } = questionOf(filter, tokens);
-      const answer = await ask(path, { query: { ...query, ...(isMore && { cursor: next }) } });
-      const page = listOf(answer).slice(0, PAGE);
-      const all = isMore ? [...entries, ...page] : page;
-      const cursor = answer.pagination?.nextCursor ?? answer.pagination?.cursor ?? undefined;
-      const text =
-        all.length === 0
-          ? await emptyOf(filter)
-          : `${all.length} shown${cursor === undefined ? '' : ', there are more'}.`;
-      if (mine === turn.current) setFound({ entries: all, next: cursor, said: text });
+      const { path, query } = questionOf(asked, tokens);
+      const all = isMore ? [...entries] : [];
+      let cursor = isMore ? next : undefined;
+      for (let left = order === undefined ? 1 : SORTED_PAGES; left > 0; left -= 1) {
+        const answer = await ask(path, { query: { ...query, cursor } });
+        all.push(...listOf(answer).slice(0, Number(query.limit)));
+        cursor = answer.pagination?.nextCursor ?? answer.pagination?.cursor ?? undefined;
+        if (cursor === undefined) break;
+      }
+      const text = all.length === 0 ? await emptyOf(filter) : saidOf(all.length, cursor, order);
+      const found = ordered(all, order, tokens[Number(filter.token)]);
+      if (mine === turn.current) setFound({ entries: found, next: cursor, said: text });
     }).then((isDone) => {
       // What was found for another question would look like the answer to this one.
-      if (!isDone && !isMore) setFound({ entries: [], said: '' });
+      if (!isDone && !isMore) setFound({ ...NOTHING, said: '' });
     });
-  const question = JSON.stringify(filter);
+  const question = JSON.stringify(asked);
   useEffect(() => load(false), [question]);
   const fields = [
     { name: 'words', label: 'Search', placeholder: 'weather, translation, …', isWide: true },
@@ -282,15 +298,14 @@ function Listing({ tokens, networks }) {
     { name: 'price', label: 'Price at most', placeholder: 'in the token' },
     {
       name: 'order',
-      label: 'Sort what is shown',
+      label: 'Sort by',
       options: [
-        ['', 'best first'],
-        ['paid', 'last paid first'],
-        ['price', 'lowest price first'],
+        ['', 'quality'],
+        ['paid', 'last purchase'],
+        ['price', 'price, lowest first'],
       ],
     },
   ];
-  const shown = ordered(entries, order, tokens[Number(filter.token)]);
   return html`<${Fields}
       label="Search the marketplace"
       fields=${fields}
@@ -302,7 +317,7 @@ function Listing({ tokens, networks }) {
       ${error?.message ?? (isBusy ? 'Loading' : said)}
     </p>
     <section id="found" aria-label="Entries" aria-busy=${isBusy}>
-      ${shown.map((entry) => html`<${Entry} entry=${entry} tokens=${tokens} />`)}
+      ${entries.map((entry) => html`<${Entry} entry=${entry} tokens=${tokens} />`)}
     </section>
     <button
       id="more"

@@ -566,7 +566,7 @@ function Entry({ action, onClient }) {
       browserWallet === undefined
         ? html`<p id="missing" class="notice">
             This browser has no wallet: open the page in one that has. A program signs the same
-            requests: <a href=${urlOf('docs')}>API</a>, “Files”.
+            requests: <a href=${urlOf('docs')}>API</a>, “File hub”.
           </p>`
         : html`<div class="buttons">
             <${ActionButton}

@@ -48,6 +48,8 @@ describe('the page of the catalogue, in a browser', () => {
   let server: PageServer;
   const asked: string[] = [];
   const answers = {
+    /** Behind the first page of the list, by the cursor that leads there. */
+    pages: {} as Record<string, object>,
     list: { items: ENTRIES as readonly unknown[], pagination: {} as object },
     status: { listed: false, code: 'unknown', message: HOSTILE.join('') },
   };
@@ -57,7 +59,7 @@ describe('the page of the catalogue, in a browser', () => {
     server = await PageServer.start((app) => {
       app.get('/discovery/resources', (request, response) => {
         asked.push(request.url);
-        response.json(answers.list);
+        response.json(answers.pages[String(request.query['cursor'])] ?? answers.list);
       });
       app.get('/discovery/search', (request, response) => {
         asked.push(request.url);
@@ -194,11 +196,26 @@ describe('the page of the catalogue, in a browser', () => {
       expect(text).toContain(part);
     }
     expect(text.indexOf('dear')).toBeLessThan(text.indexOf('cheap'));
-    await ask({ order: 'price' });
-    await browser.until(`document.querySelector('article h3').textContent.trim() === 'cheap'`);
     await browser.evaluate(`document.getElementById('more').click()`);
     await untilSaid('4 shown, there are more.');
     expect(asked.at(-1)).toMatch(/cursor=bzIw$/);
+    // The cheapest is on the last page: the whole catalogue is sorted, not what happens to be shown.
+    answers.pages = {
+      bzIw: { items: [entry('middle', '900000000000000000')], pagination: { nextCursor: 'bzMw' } },
+      bzMw: { items: [entry('cheapest', '1')], pagination: {} },
+    };
+    await ask({ order: 'price' });
+    await untilSaid('4 shown.');
+    const names = `[...document.querySelectorAll('article h3')].map((one) => one.textContent.trim()).join()`;
+    expect(await browser.evaluate(names)).toBe('cheapest,cheap,middle,dear');
+    // A catalogue without an end is read up to a bound, and the page says so.
+    answers.pages = {};
+    const before = asked.length;
+    await ask({ order: 'paid' });
+    await untilSaid('10 shown: those of the highest quality, sorted. There are more.');
+    expect(asked.length - before).toBe(5);
+    await ask({ token: '', order: 'price' });
+    await untilSaid('Choose a token to sort by price.');
   });
 
   it('says whether a resource is listed, and that there is no catalogue', async () => {

@@ -97,6 +97,7 @@ inBrowser.each([1280, 390])('the pages for everybody, %i pixels wide', (width) =
     expect(browser.complaints).toEqual([]);
     await open('/no/such/page', `document.querySelector('h1')?.textContent === 'Page not found'`);
     expect(await textOf('nav')).toContain('Marketplace');
+    expect(await textOf('main')).toContain('No page has this address.');
     expect(await troublesOf(browser)).toEqual([]);
     await browser.open(`${service.url}/wallet`);
     await browser.until(`document.body.textContent.includes('The agent wallet is not served')`);

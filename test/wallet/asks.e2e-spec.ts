@@ -412,6 +412,8 @@ describe('a payment above "askAbove"', () => {
     const browser = await Browser.start(900, 1100);
     try {
       await browser.provideWallet(buyer.owner);
+      await browser.open(`${wallets.url}/wallet/ask`);
+      await browser.until(`document.body.innerText.includes('This address names no payment.')`);
       await browser.open(`${wallets.url}/wallet/ask?id=${ask}`);
       await browser.until(`document.querySelector('#deny') !== null`);
       const shown = String(await browser.evaluate(`document.querySelector('#asked').innerText`));

@@ -87,7 +87,7 @@ export class Discovery {
   async search(query: SearchQueryDto, version: AskedVersion): Promise<Answer> {
     const asked = searchOf(query);
     const { text, limit, start } = asked;
-    // Without words it is a list, the newest first.
+    // Without words it is a list.
     const found = await this.#found(asked, version);
     if (found === 'unreadable') throw invalidQuery(`query ${UNREADABLE}.`);
     const { entries, method } = found;

@@ -22,6 +22,8 @@ import { isOps } from './ops.js';
 import { escaped, sendPage, wantsPage } from './page.js';
 import { StatedProblem } from './stated-problem.js';
 
+const NO_SUCH_PATH = 'no_such_path';
+
 /** What an answer says of an error. */
 export interface Problem {
   readonly status: number;
@@ -74,7 +76,9 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
     if (told.status >= 500) this.#log(error, response);
     if (isNoRoute(error) && this.config !== undefined && wantsPage(response.req)) {
       const { config } = this;
-      const main = `<h1>Page not found</h1><p>${escaped(told.message)}</p>`;
+      const main = `<h1>Page not found</h1><p>${escaped(
+        told.code === NO_SUCH_PATH ? 'No page has this address.' : told.message,
+      )}</p>`;
       sendPage(response, response.req, { config, status: 404, title: 'Page not found', main });
       return;
     }
@@ -110,7 +114,7 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
     return off === undefined
       ? {
           status: 404,
-          code: 'no_such_path',
+          code: NO_SUCH_PATH,
           message: 'No such path. GET /openapi.json lists them.',
         }
       : { status: 404, code: 'feature_off', message: off };
