@@ -13,7 +13,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 /** What the seller's facilitator said. */
 export type Receipt = Pick<
   ReturnType<typeof decodePaymentResponseHeader>,
-  'transaction' | 'amount' | 'success' | 'extra'
+  'transaction' | 'amount' | 'success' | 'extra' | 'errorReason' | 'errorMessage'
 >;
 
 /** What a purchase came to. */

@@ -62,7 +62,7 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
   const begun = performance.now();
   const result = await work();
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-  console.log(`  ${what.padEnd(52)} ${seconds.padStart(5)} s`);
+  console.log(`  ${what.padEnd(58)} ${seconds.padStart(5)} s`);
   return result;
 }
 
@@ -209,7 +209,7 @@ async function start(): Promise<void> {
   console.log(`
 Ready after ${seconds} s.
 
-  facilitator   ${service.url}         (try ${service.url}/supported and /health)
+  facilitator   ${service.url}         (its pages: API, marketplace, seller check, files, wallet)
   operators     ${service.opsUrl}/admin   (key ${keys.operator};
                 /metrics and /health in detail need none)
   demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /approval, /v1/report, and /premium at 1.00)
@@ -222,7 +222,8 @@ Ready after ${seconds} s.
   chain         ${anvil.url}         (chain id ${CHAIN_ID}, a block each ${BLOCK_TIME} s)
   payer         ${PAYER.address}  with 1000 SUSD and 1000 SCOIN
   agent wallet  ${wallet.address}  with 100 SUSD; may pay ${ALLOWANCE.perPayment} at once, ${ALLOWANCE.budget} a day
-  keys          anvil's published ones
+  its owner     ${service.url}/wallet  (import the key into a browser wallet: ${WALLET_OWNER.key})
+  keys          anvil's published ones: never send them money
 
 Buy the report with the stock client, in another terminal:
 
@@ -232,7 +233,7 @@ See an agent buy within the rules of its wallet, and be refused beyond them:
 
   npm run agent
 
-${connecting(service.url, wallet.token)}
+${connecting(service.url)}
 
 Ctrl-C ends everything.`);
   service.child.on('exit', () => {
@@ -243,19 +244,15 @@ Ctrl-C ends everything.`);
   });
 }
 
-/** What connects an MCP client to the agent's wallet, in one paste. */
-function connecting(serviceUrl: string, token: string): string {
-  const url = `${serviceUrl}/mcp`;
-  const headers = { Authorization: `Bearer ${token}` };
-  const http = { mcpServers: { 'x402-wallet': { type: 'http', url, headers } } };
-  const env = { X402_WALLET_URL: serviceUrl, X402_WALLET_TOKEN_FILE: agentTokenFile() };
+/** What connects an MCP client to the agent's wallet, in one paste. The token stays in its file. */
+function connecting(serviceUrl: string): string {
+  const file = agentTokenFile();
+  const env = { X402_WALLET_URL: serviceUrl, X402_WALLET_TOKEN_FILE: file };
   const program = { command: process.execPath, args: [STDIO], env };
   const stdio = { mcpServers: { 'x402-wallet': program } };
-  return `Connect an agent of yours to the wallet; one of these, the token is good for 8 hours:
+  return `Connect an agent of yours to the wallet, by HTTP or by a program; the token is good for 8 hours:
 
-  claude mcp add --transport http x402-wallet ${url} --header "Authorization: Bearer ${token}"
-
-  ${JSON.stringify(http)}
+  claude mcp add --transport http x402-wallet ${serviceUrl}/mcp --header "Authorization: Bearer $(cat ${file})"
 
   ${JSON.stringify(stdio)}`;
 }

@@ -72,7 +72,11 @@ console.log(`content      ${purchase.body}`);
 if (purchase.receipt?.amount !== undefined) {
   console.log(`charged      ${formatUnits(BigInt(purchase.receipt.amount), 18)} ${symbol}`);
 }
-console.log(`transaction  ${purchase.receipt?.transaction ?? 'none'}`);
+console.log(`transaction  ${purchase.receipt?.transaction || 'none'}`);
+if (purchase.receipt?.success === false) {
+  const { errorReason, errorMessage } = purchase.receipt;
+  console.log(`refused      ${errorReason ?? 'without a reason'}: ${errorMessage ?? ''}`);
+}
 console.log(`after        ${await balances()}`);
 if (wallet !== undefined) await sayWhatIsThere('after');
 process.exit(purchase.status === 200 ? 0 : 1);

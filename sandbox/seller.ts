@@ -26,6 +26,21 @@ interface SellerOptions {
 /** Atomic units: 0.10 of a token with 18 decimals. */
 export const PRICE = 10n ** 17n;
 
+/** Longer than the facilitator takes at most, so that no answer is lost. */
+const CLIENT_WAIT_MS = 25_000;
+
+/** For a person with a browser; programs read the terms from the header. */
+const PAYWALL = {
+  generateHtml: () => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>Payment required</title></head>
+<body style="font: 1rem/1.5 system-ui; max-width: 40rem; margin: 3rem auto; padding: 0 1rem">
+<h1>Payment required</h1>
+<p>This address sells to programs that pay by x402. Buy it in a terminal, in the folder of the sandbox:</p>
+<pre>npm run pay</pre>
+</body></html>`,
+};
+
 /** A resource server as a seller would write it, with the stock middleware and nothing of ours. */
 export function demoSeller({
   facilitatorUrl,
@@ -35,7 +50,7 @@ export function demoSeller({
   coin,
   price = PRICE,
 }: SellerOptions): Express {
-  const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl });
+  const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl, timeoutMs: CLIENT_WAIT_MS });
   const server = new x402ResourceServer(facilitator)
     .register(network, new ExactEvmScheme())
     .register(network, new UptoEvmScheme());
@@ -93,6 +108,8 @@ export function demoSeller({
         },
       },
       server,
+      undefined,
+      PAYWALL,
     ),
   );
   app.get(['/report', '/premium', '/permit2', '/sponsored', '/approval'], (_request, response) => {

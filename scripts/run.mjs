@@ -34,7 +34,7 @@ function seconds(begun) {
  */
 function setUp(what, command, commandArgs) {
   const begun = performance.now();
-  out.write(`  ${what.padEnd(52)} `);
+  out.write(`  ${what.padEnd(58)} `);
   const { status, stdout, stderr, error } = spawnSync(command, commandArgs, {
     cwd: ROOT,
     encoding: 'utf8',
@@ -271,6 +271,15 @@ function build() {
 
 // ------------------------------------------------------------------ tasks
 
+/** A SIGTERM to npm ends npm and its shell and comes no further: what they had started would run on. */
+function endWithNpm(child) {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) child.kill('SIGTERM');
+  }, 500).unref();
+}
+
 /** Runs in the foreground; signals reach the program, which ends by itself. */
 function run(command, commandArgs, env = {}) {
   const child = spawn(command, commandArgs, {
@@ -284,6 +293,7 @@ function run(command, commandArgs, env = {}) {
       if (signal === 'SIGTERM') child.kill(signal);
     });
   }
+  endWithNpm(child);
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => resolve(code ?? (signal ? 1 : 0)));
   });

@@ -20,6 +20,8 @@ const client = new x402Client()
 const response = await wrapFetchWithPayment(fetch, client)(url);
 console.log(`${response.status} ${await response.text()}`);
 const receipt = response.headers.get('payment-response');
-if (receipt !== null)
-  console.log(`transaction ${decodePaymentResponseHeader(receipt).transaction}`);
+if (receipt !== null) {
+  const { transaction, errorReason } = decodePaymentResponseHeader(receipt);
+  console.log(transaction === '' ? `refused: ${errorReason}` : `transaction ${transaction}`);
+}
 process.exit(response.ok ? 0 : 1);

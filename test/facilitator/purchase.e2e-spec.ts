@@ -34,6 +34,13 @@ describe('a purchase with the stock clients', () => {
     await world.stop();
   });
 
+  it('says to a person with a browser how the report is bought', async () => {
+    const headers = { Accept: 'text/html', 'User-Agent': 'Mozilla/5.0' };
+    const response = await fetch(`${sellerUrl}/report`, { headers });
+    expect(response.status).toBe(402);
+    expect(await response.text()).toContain('<pre>npm run pay</pre>');
+  });
+
   async function purchase(
     resource: string,
     token: Address,
