@@ -181,6 +181,14 @@ it('shows what was paid and delivered to nobody until its seller comes back, wha
     },
     PATIENCE_MS,
   );
+  await eventually(
+    'no list has it any more',
+    async () => (await sellers('unclaimed')).length === 0,
+    PATIENCE_MS,
+  );
+  expect(idsIn(await admin(inHistory, 'history/settlements'))).toEqual([]);
+  expect(idsIn(await admin('settlements?sale=unclaimed', 'settlements'))).toEqual([]);
+  expect(events()).toHaveLength(2);
   // Its seller may still come back with its key.
   expect((await settle(second, 'second-order')).body).toMatchObject({ success: true });
 }, 180_000);

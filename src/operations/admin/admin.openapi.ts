@@ -174,7 +174,7 @@ export const ADMIN_OPENAPI: OpenApiPart = {
             network: text,
             queue: object({ queued: count, oldestQueuedMs: count, unfinished: count }),
             unclaimed: object({
-              count: { ...count, description: 'Paid and not delivered: the 5000 newest.' },
+              count: { ...count, description: 'Paid and not delivered.' },
               oldestMs: count,
               sums: listOf(
                 object({

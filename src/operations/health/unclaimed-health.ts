@@ -4,11 +4,10 @@ import type { UnclaimedSettlements } from '../../settlement/ledger/queries/settl
 /** Payments of one network that are final and for which no requester has its success: their buyers have nothing. */
 export interface UnclaimedHealth {
   readonly network: string;
-  /** The 5000 newest are counted. */
   readonly count: number;
   /** Age of the oldest one, in milliseconds; 0 without any. */
   readonly oldestMs: number;
-  /** By asset, in atomic units. */
+  /** Of the 5000 oldest, by asset, in atomic units. */
   readonly sums: readonly {
     readonly asset: string;
     readonly count: number;

@@ -8,7 +8,7 @@ import { type AuditEntry, readAuditEntry } from './audit-entry.js';
 import { auditKey } from './keys.js';
 
 /** More than operators do while the archive is away. */
-const NOTED_MOST = 10_000;
+export const NOTED_MOST = 10_000;
 
 /** What operators did lately, noted in the step that did it. @throws RedisUnavailableError */
 @Injectable()
@@ -27,10 +27,16 @@ export class AuditTrail {
     chainId: number,
     done: Omit<AuditEntry, 'id'>,
   ): ChainableCommander {
-    if (this.config.history === undefined) return step;
+    const entry = this.entryOf(done);
+    if (entry === undefined) return step;
+    return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', 'entry', entry);
+  }
+
+  /** For a script that notes it; `undefined` without a history. */
+  entryOf(done: Omit<AuditEntry, 'id'>): string | undefined {
+    if (this.config.history === undefined) return undefined;
     const entry: AuditEntry = { id: randomUUID(), ...done };
-    const fields = ['entry', JSON.stringify(entry)];
-    return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', ...fields);
+    return JSON.stringify(entry);
   }
 
   /** Changes with every entry; `undefined` for an empty trail. */

@@ -35,7 +35,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `pending` | zset | always | claimed, their job not picked up yet |
  * | `later`, `parked` | zset | while not empty | those that wait for a time, by that time |
  * | `unsold` | zset | while not empty | final payments without a sale, by the time since when, ms |
- * | `unclaimed` | zset | while not empty | the 5000 newest of those that have been so for `UNCLAIMED_AFTER_MS` |
+ * | `unclaimed` | zset | while not empty | those that have been so for `UNCLAIMED_AFTER_MS`, as long as their records and details are kept |
  * | `payees` | zset | while not empty | payees with ready work, by turn |
  * | `turn` | string | always | the newest turn |
  * | `ready:<payTo>` `…:ready:0xc3…` | zset | while not empty | ready settlements by deadline |

@@ -1,12 +1,19 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { Secret } from '../../../src/platform/config/secret.js';
+import { LedgerConnections } from '../../../src/platform/redis/ledger-connections.js';
+import { AuditTrail } from '../../../src/settlement/ledger/audit-trail.js';
 import { AWAITED_MS } from '../../../src/settlement/ledger/epoch.js';
 import {
   authorizationKey,
   epochKey,
   inFlightKey,
+  listKey,
   recordKey,
   speakersKeys,
 } from '../../../src/settlement/ledger/keys.js';
+import { RedisSettlementQueries } from '../../../src/settlement/ledger/queries/redis-settlement-queries.js';
+import { UnclaimedList } from '../../../src/settlement/ledger/queries/unclaimed-list.js';
+import { NO_ARCHIVE } from '../../../src/settlement/ledger/settlement-archive.js';
 import { type ClaimRef, RESTATE_MS } from '../../../src/settlement/ledger/settlement-store.js';
 import {
   aPayment,
@@ -121,6 +128,62 @@ it('is unclaimed as of another time where it was sold meanwhile, and the answer 
   expect(Number(second)).toBeGreaterThan(Number(first));
   expect(await own.store.restate(sale)).toBe(true);
   expect(await unclaimedAt()).toBeNull();
+});
+
+describe('what is paid and not delivered', () => {
+  const history = {
+    databaseUrl: new Secret(''),
+    migrates: false,
+    months: undefined,
+    hotMs: 0,
+    webhooks: undefined,
+    catalogue: undefined,
+    reconcilesAt: undefined,
+  };
+  const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
+
+  async function unclaimed(own: LedgerWorld, keyTag: string): Promise<ClaimRef> {
+    const requester = aRequester({ keyTag });
+    const claim = { ...aPayment(), means, isHandedOut: false };
+    const claimed = await own.store.claim(requester, claim);
+    if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+    const ref: ClaimRef = { chainId: CHAIN_ID, id: claimed.id };
+    await own.broadcast(ref, `0x${'7a'.repeat(32)}`);
+    await own.include(ref);
+    await own.end(ref, 'finalized');
+    await new Promise((resolve) => setTimeout(resolve, CONTRACT_UNCLAIMED_MS + 1));
+    expect(await own.asStoreWorld().unclaimed()).toContain(ref.id);
+    return ref;
+  }
+
+  it('is closed in one step, and its seller still gets it with its key', async () => {
+    const own = await freshWorld();
+    const ref = await unclaimed(own, 'order');
+    const audit = new AuditTrail(new LedgerConnections(own.redis), { history });
+    const list = new UnclaimedList(own.scripts, audit);
+    const close = (): Promise<boolean> => list.close(CHAIN_ID, ref.id, { at: 1, by: 'operator' });
+    expect([await close(), await close()]).toEqual([true, false]);
+    expect(await own.asStoreWorld().unclaimed()).toEqual([]);
+    expect(await own.redis.hget(recordKey(CHAIN_ID, ref.id), 't_unclaimed')).toBeNull();
+    expect(await audit.all(CHAIN_ID)).toMatchObject([{ by: 'operator', subject: ref.id }]);
+    const [seller, other] = [aRequester({ keyTag: 'order' }), aRequester()];
+    expect((await own.store.redeem(ref, other, 'included')).kind).not.toBe('sold');
+    expect((await own.store.redeem(ref, seller, 'included')).kind).toBe('sold');
+    expect(await close()).toBe(false);
+  });
+
+  it('is pushed out by no number of newer ones', async () => {
+    const own = await freshWorld();
+    const ref = await unclaimed(own, 'order');
+    const dust = Array.from({ length: 5001 }, (_, n) => [Date.now() + 1, `dust${n}`]).flat();
+    await own.redis.zadd(listKey(CHAIN_ID, 'unclaimed'), ...dust);
+    expect(await own.asStoreWorld().unclaimed()).toContain(ref.id);
+    const queries = new RedisSettlementQueries(own.scripts, NO_ARCHIVE);
+    expect(await queries.unclaimed(CHAIN_ID)).toMatchObject({
+      count: 5002,
+      sums: [{ count: 1, amount: 1000n }],
+    });
+  });
 });
 
 describe('a lane of a ledger that went back', () => {

@@ -24,6 +24,8 @@ const SCRIPTS = { byId: loadScript('record_and_details'), claimsOf: loadScript('
 
 /** Records read in one turn: others are served in between. */
 const READ_TOGETHER = 500;
+/** Of unclaimed settlements the oldest are summed: many small payments to oneself push none of them out. */
+const SUMMED_MOST = 5000;
 
 /** What a settlement has paid, atomic units: final, so that it is read once. */
 interface Paid {
@@ -86,9 +88,13 @@ export class RedisSettlementQueries implements SettlementQueries {
   async unclaimed(chainId: number): Promise<UnclaimedSettlements> {
     const redis = this.scripts.ledger.of(chainId);
     const list = keys.listKey(chainId, 'unclaimed');
-    const [[seconds], flat] = await redisCall(
+    const [[seconds], count, flat] = await redisCall(
       'unclaimed',
-      Promise.all([redis.time(), redis.zrange(list, '0', '-1', 'WITHSCORES')]),
+      Promise.all([
+        redis.time(),
+        redis.zcard(list),
+        redis.zrange(list, '0', String(SUMMED_MOST - 1), 'WITHSCORES'),
+      ]),
     );
     const ids = flat.filter((_, index) => index % 2 === 0);
     const [, since] = flat;
@@ -109,7 +115,7 @@ export class RedisSettlementQueries implements SettlementQueries {
     }
     return {
       chainId,
-      count: ids.length,
+      count,
       oldestMs: since === undefined ? 0 : Math.max(0, Number(seconds) * 1000 - Number(since)),
       sums: [...sums].map(([asset, sum]) => ({ asset, ...sum })),
     };

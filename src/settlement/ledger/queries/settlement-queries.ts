@@ -33,6 +33,7 @@ export interface UnclaimedSettlements {
   readonly count: number;
   /** Age of the oldest one, in milliseconds; 0 without any. */
   readonly oldestMs: number;
+  /** Of the 5000 oldest. */
   readonly sums: readonly UnclaimedSum[];
 }
 

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { LedgerConnections } from '../../../platform/redis/ledger-connections.js';
-import { redisCall, runTransaction } from '../../../platform/redis/redis-scripts.js';
-import { AuditTrail } from '../audit-trail.js';
-import { listKey } from '../keys.js';
+import { AuditTrail, NOTED_MOST } from '../audit-trail.js';
+import { auditKey, recordKey } from '../keys.js';
+import { LedgerScripts } from '../ledger-scripts.js';
+import { loadScript } from '../script-files.js';
 import type { SwitchedBy } from './lane-queries.js';
+
+const CLOSE = loadScript('close_unclaimed');
 
 /**
  * Takes payments off the list of those that are paid and not delivered, for an operator who has delivered or refunded
@@ -14,18 +16,18 @@ import type { SwitchedBy } from './lane-queries.js';
 @Injectable()
 export class UnclaimedList {
   constructor(
-    private readonly ledger: LedgerConnections,
+    private readonly scripts: LedgerScripts,
     private readonly audit: AuditTrail,
   ) {}
 
   /** @returns whether it was on the list. */
   async close(chainId: number, id: string, { at, by }: SwitchedBy): Promise<boolean> {
-    const redis = this.ledger.of(chainId);
-    const list = listKey(chainId, 'unclaimed');
-    if ((await redisCall('unclaimed', redis.zscore(list, id))) === null) return false;
-    const closing = redis.multi().zrem(list, id);
-    const entry = { at, by, action: 'unclaimed_closed', subject: id };
-    await runTransaction('close_unclaimed', this.audit.note(closing, chainId, entry));
-    return true;
+    const entry = this.audit.entryOf({ at, by, action: 'unclaimed_closed', subject: id });
+    const closed = await this.scripts.runAgain(chainId, {
+      script: CLOSE,
+      keys: [recordKey(chainId, id), auditKey(chainId)],
+      args: [entry ?? '', NOTED_MOST],
+    });
+    return closed === 1;
   }
 }

@@ -8,8 +8,6 @@
 -- ARGV[5] seconds a finished record is kept, ARGV[6] seconds details are kept, ARGV[7] ms that a final payment may be without a sale,
 -- ARGV[8] ms after a ledger went back in which processes may say again what they sold
 -- Returns {how many became ready, ids that expired...}.
-local UNCLAIMED_MOST = 5000
-
 local at, count = now(), 0
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], 0, at, 'LIMIT', 0, ARGV[2])) do
   local r = read(record_key(id))
@@ -56,5 +54,4 @@ end
 -- The records, or their details, are gone by then.
 local kept_ms = math.min(tonumber(ARGV[5]), tonumber(ARGV[6])) * 1000
 redis.call('ZREMRANGEBYSCORE', unclaimed, '-inf', string.format('%.0f', at - kept_ms))
-redis.call('ZREMRANGEBYRANK', unclaimed, 0, -UNCLAIMED_MOST - 1)
 return out
