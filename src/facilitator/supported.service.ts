@@ -11,10 +11,9 @@ import { BUILDER_CODE } from '../protocol/payment/builder-code.js';
 import { caip2Of, v1NameOf } from '../protocol/payment/network.js';
 import { PAYMENT_IDENTIFIER } from '../protocol/payment/payment-identifier.js';
 import { allSchemes } from '../protocol/schemes/registry.js';
-import { LANE_QUERIES } from '../settlement/ledger/ledger.module.js';
 import {
   LANE_SILENT_MS,
-  type LaneQueries,
+  LaneQueries,
   type PublishedStatus,
 } from '../settlement/ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../settlement/model/lane-status.js';
@@ -40,7 +39,7 @@ export class SupportedService {
 
   constructor(
     private readonly chains: ChainRegistry,
-    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
+    private readonly laneQueries: LaneQueries,
     @Inject(AppConfig)
     private readonly config: Pick<AppConfig, 'networks' | 'builderCode' | 'history'>,
   ) {}

@@ -7,10 +7,10 @@ import { DatabasePools } from '../platform/database/database-pools.js';
 import { fanOut } from '../platform/observability/fan-out.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { ChainUnavailableError } from '../protocol/errors.js';
-import { LANE_QUERIES, LedgerModule, OUTBOX } from '../settlement/ledger/ledger.module.js';
+import { LedgerModule, OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
 import { heldSettlements } from '../settlement/ledger/queries/held-settlements.js';
-import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
+import { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { HistoryObserver } from './history-observer.js';
 import { HistoryTables } from './history-tables.js';
 import { HistoryTablesModule } from './history-tables.module.js';
@@ -30,7 +30,7 @@ class LostParts {
     readonly pools: DatabasePools,
     readonly ledger: LedgerConnections,
     @Inject(OUTBOX) readonly outbox: Outbox,
-    @Inject(LANE_QUERIES) readonly laneQueries: LaneQueries,
+    readonly laneQueries: LaneQueries,
     readonly tables: HistoryTables,
     @Inject(HistoryObserver) readonly observer: HistoryObserver,
     readonly logger: PinoLogger,

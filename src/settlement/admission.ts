@@ -4,8 +4,7 @@ import { AppConfig } from '../platform/config/app-config.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { boundedDeadlineOf, soleSenderOf } from '../protocol/payment/payment-facts.js';
 import type { Reason } from '../protocol/reasons.js';
-import { LANE_QUERIES } from './ledger/ledger.module.js';
-import type { LaneQueries } from './ledger/queries/lane-queries.js';
+import { LaneQueries } from './ledger/queries/lane-queries.js';
 import type { ClaimedPayment } from './ledger/settlement-store.js';
 import type { LaneStatus } from './model/lane-status.js';
 
@@ -21,7 +20,7 @@ export class Admission {
   readonly #queuedLately = new Map<number, number>();
 
   constructor(
-    @Inject(LANE_QUERIES) private readonly lanes: Pick<LaneQueries, 'live'>,
+    @Inject(LaneQueries) private readonly lanes: Pick<LaneQueries, 'live'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {}
 

@@ -5,8 +5,8 @@ import { delay } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
-import { LANE_QUERIES, SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
-import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
+import { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
@@ -34,7 +34,7 @@ interface LostClaim {
 export class LostClaims {
   constructor(
     @Inject(SETTLEMENT_STORE) private readonly store: Pick<SettlementStore, 'adopt'>,
-    @Inject(LANE_QUERIES) private readonly laneQueries: Pick<LaneQueries, 'all'>,
+    @Inject(LaneQueries) private readonly laneQueries: Pick<LaneQueries, 'all'>,
     @Optional() private readonly now: () => number = Date.now,
   ) {}
 

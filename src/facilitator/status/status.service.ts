@@ -16,9 +16,9 @@ import type { AuthorizationRef } from '../../protocol/schemes/authorization-meth
 import { presentedAuthorizations } from '../../protocol/schemes/presented.js';
 import { allMethods } from '../../protocol/schemes/registry.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
-import { LABEL_STORE, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
+import { LABEL_STORE } from '../../settlement/ledger/ledger.module.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
-import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
   type SettlementStatus,
   statusOf,
@@ -56,7 +56,7 @@ const PATIENCE_MS = 1500;
 @Injectable()
 export class StatusService {
   constructor(
-    @Inject(SETTLEMENT_QUERIES) private readonly settlements: SettlementQueries,
+    private readonly settlements: SettlementQueries,
     private readonly chains: ChainRegistry,
     @Inject(LABEL_STORE) private readonly labels: Pick<LabelStore, 'of'>,
   ) {}

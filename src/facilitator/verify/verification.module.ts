@@ -6,8 +6,8 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { approvalLimitsOf } from '../../platform/config/network-settings.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
-import { LANE_QUERIES, LedgerModule } from '../../settlement/ledger/ledger.module.js';
-import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
+import { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { UsedAuthorizationFinder } from '../status/used-authorization-finder.js';
 import { LaneSenders } from './lane-senders.js';
@@ -19,7 +19,7 @@ import { VerifyService } from './verify.service.js';
   providers: [
     {
       provide: PaymentVerifier,
-      inject: [ChainRegistry, AppConfig, PinoLogger, LANE_QUERIES],
+      inject: [ChainRegistry, AppConfig, PinoLogger, LaneQueries],
       useFactory: (
         chains: ChainRegistry,
         config: AppConfig,

@@ -3,10 +3,9 @@ import type { Address } from 'viem';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
-import type {
-  Settlement,
+import {
+  type Settlement,
   SettlementQueries,
 } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementDetails, SettlementView } from '../../settlement/model/settlement.js';
@@ -29,7 +28,7 @@ interface ReadArchive {
 export class Receipts {
   constructor(
     @Inject(RECEIPT_SIGNER) private readonly signer: ReceiptSigner | undefined,
-    @Inject(SETTLEMENT_QUERIES) private readonly queries: Pick<SettlementQueries, 'byId'>,
+    @Inject(SettlementQueries) private readonly queries: Pick<SettlementQueries, 'byId'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
     @Inject(ARCHIVE_READERS) private readonly readers: ReadArchive,
     @Inject(ChainEvidence) private readonly evidence: EvidenceFinder,

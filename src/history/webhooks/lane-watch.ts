@@ -5,10 +5,9 @@ import { Rounds } from '../../platform/concurrency/rounds.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { LANE_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import {
   LANE_SILENT_MS,
-  type LaneQueries,
+  LaneQueries,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
 import { HistoryTables } from '../history-tables.js';
@@ -35,7 +34,7 @@ export class LaneWatch implements OnModuleInit {
   #isFailing = false;
 
   constructor(
-    @Inject(LANE_QUERIES) private readonly lanes: Pick<LaneQueries, 'all'>,
+    @Inject(LaneQueries) private readonly lanes: Pick<LaneQueries, 'all'>,
     @Inject(LANE_LEVELS) private readonly levels: LaneLevels,
     @Inject(LaneWatchLog) private readonly observer: LaneWatchObserver,
     private readonly config: AppConfig,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { formatEther } from 'viem';
 import { StatusService } from '../../facilitator/status/status.service.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -9,18 +9,17 @@ import {
   isTransactionHash,
   readAddress,
 } from '../../protocol/payment/wire-values.js';
-import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import {
   LANE_SILENT_MS,
-  type LaneQueries,
+  LaneQueries,
   type LaneSwitch,
   type PublishedStatus,
   type SwitchedBy,
 } from '../../settlement/ledger/queries/lane-queries.js';
 import { LaneSwitches } from '../../settlement/ledger/queries/lane-switches.js';
-import type {
-  Settlement,
+import {
+  type Settlement,
   SettlementQueries,
 } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
@@ -126,8 +125,8 @@ export interface Overview {
 export class AdminService {
   constructor(
     private readonly chains: ChainRegistry,
-    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
-    @Inject(SETTLEMENT_QUERIES) private readonly settlementQueries: SettlementQueries,
+    private readonly laneQueries: LaneQueries,
+    private readonly settlementQueries: SettlementQueries,
     private readonly switches: LaneSwitches,
     private readonly unclaimedList: UnclaimedList,
     private readonly processes: ProcessRegistry,

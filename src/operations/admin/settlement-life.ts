@@ -4,9 +4,8 @@ import { type SettlementPast, SettlementPasts } from '../../history/operators/se
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ArchiveUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
-import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
   type SettlementStatus,
   statusOf,
@@ -40,7 +39,7 @@ interface SettlementLife {
 export class SettlementLives {
   constructor(
     @Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'all'>,
-    @Inject(SETTLEMENT_QUERIES) private readonly settlementQueries: Pick<SettlementQueries, 'byId'>,
+    @Inject(SettlementQueries) private readonly settlementQueries: Pick<SettlementQueries, 'byId'>,
     @Inject(AdminService) private readonly lanes: Pick<AdminService, 'attemptsOf'>,
     @Inject(SettlementPasts) private readonly pasts: Pick<SettlementPasts, 'of'>,
   ) {}

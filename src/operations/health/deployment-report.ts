@@ -2,9 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
 import { AppConfig } from '../../platform/config/app-config.js';
-import { LANE_QUERIES, SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import type { LaneQueries, QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
-import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
+import { LaneQueries, type QueueStatus } from '../../settlement/ledger/queries/lane-queries.js';
+import { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
 import { type LaneHealth, laneHealths } from './lane-health.js';
 import { type NetworkHealth, networkHealth } from './network-health.js';
 import { type QueueHealth, queueHealth } from './queue-health.js';
@@ -26,8 +25,8 @@ export class DeploymentReport {
 
   constructor(
     private readonly chains: ChainRegistry,
-    @Inject(LANE_QUERIES) private readonly laneQueries: LaneQueries,
-    @Inject(SETTLEMENT_QUERIES) settlements: Pick<SettlementQueries, 'unclaimed'>,
+    private readonly laneQueries: LaneQueries,
+    @Inject(SettlementQueries) settlements: Pick<SettlementQueries, 'unclaimed'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {
     const chainIds = chains.all.map(({ chainId }) => chainId);

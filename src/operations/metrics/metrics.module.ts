@@ -13,9 +13,9 @@ import { fanOut } from '../../platform/observability/fan-out.js';
 import { ResponseObserver } from '../../platform/observability/response-observer.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { LaneObserver } from '../../settlement/lanes/lane-observer.js';
-import { LANE_QUERIES, LedgerModule } from '../../settlement/ledger/ledger.module.js';
+import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
 import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
-import type { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
+import { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { WalletObserver } from '../../wallet/wallet-observer.js';
 import { SettlingHealthModule } from '../health/settling-health.module.js';
 import { SettleCounts } from '../settles/settle-counts.js';
@@ -121,7 +121,7 @@ function settlingProviders(config: AppConfig): Provider[] {
     },
     {
       provide: LaneObserver,
-      inject: [Registry, LANE_QUERIES, PinoLogger, CountError],
+      inject: [Registry, LaneQueries, PinoLogger, CountError],
       useFactory: (
         registry: Registry,
         laneQueries: LaneQueries,

@@ -3,9 +3,8 @@ import { type Attributes, context, SpanStatusCode, trace } from '@opentelemetry/
 import { PinoLogger } from 'nestjs-pino';
 import { contextOf, traceparentOf, tracer } from '../../platform/tracing/tracer.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import { SETTLEMENT_QUERIES } from '../../settlement/ledger/ledger.module.js';
-import type {
-  EndedSettlement,
+import {
+  type EndedSettlement,
   SettlementQueries,
 } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementDetails } from '../../settlement/model/settlement.js';
@@ -30,7 +29,7 @@ export class SettlementSpans implements JobObserver {
   #reading = 0;
 
   constructor(
-    @Inject(SETTLEMENT_QUERIES) private readonly queries: Pick<SettlementQueries, 'byId'>,
+    @Inject(SettlementQueries) private readonly queries: Pick<SettlementQueries, 'byId'>,
     private readonly logger: PinoLogger,
   ) {}
 

@@ -18,12 +18,11 @@ import {
   LANE_ATTEMPTS,
   LANE_ENDINGS,
   LANE_LEASES,
-  LANE_QUERIES,
   LANE_QUEUE,
   REFILL_STORE,
 } from '../ledger/ledger.module.js';
 import { ProcessRegistry } from '../ledger/process-registry.js';
-import type { LaneQueries } from '../ledger/queries/lane-queries.js';
+import { LaneQueries } from '../ledger/queries/lane-queries.js';
 import { LaneStatuses } from '../ledger/queries/lane-statuses.js';
 import type { RefillStore } from '../ledger/refill-store.js';
 import { SettlementConsumers } from '../queue/settlement.processor.js';
@@ -59,7 +58,7 @@ export class LanesParts {
     @Inject(REFILL_STORE) readonly refills: RefillStore,
     readonly statuses: LaneStatuses,
     readonly processes: ProcessRegistry,
-    @Inject(LANE_QUERIES) readonly laneQueries: LaneQueries,
+    readonly laneQueries: LaneQueries,
     @Inject(SUBSCRIBER_REDIS) readonly subscriber: Redis,
     readonly consumers: SettlementConsumers,
     @Inject(LOGGED_LANES) readonly observer: LaneObserver,

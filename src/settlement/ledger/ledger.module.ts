@@ -4,10 +4,10 @@ import { LedgerConnections } from '../../platform/redis/ledger-connections.js';
 import { AuditTrail } from './audit-trail.js';
 import { LedgerEpochs } from './epoch.js';
 import { LedgerScripts } from './ledger-scripts.js';
+import { LaneQueries } from './queries/lane-queries.js';
 import { LaneStatuses } from './queries/lane-statuses.js';
 import { LaneSwitches } from './queries/lane-switches.js';
-import { RedisLaneQueries } from './queries/redis-lane-queries.js';
-import { RedisSettlementQueries } from './queries/redis-settlement-queries.js';
+import { SettlementQueries } from './queries/settlement-queries.js';
 import { UnclaimedList } from './queries/unclaimed-list.js';
 import { RedisCooledSettlements } from './redis-cooled-settlements.js';
 import { RedisDeclarationNotes } from './redis-declaration-notes.js';
@@ -30,8 +30,6 @@ export const LANE_QUEUE = Symbol('LANE_QUEUE');
 export const LANE_ATTEMPTS = Symbol('LANE_ATTEMPTS');
 export const LANE_ENDINGS = Symbol('LANE_ENDINGS');
 export const REFILL_STORE = Symbol('REFILL_STORE');
-export const SETTLEMENT_QUERIES = Symbol('SETTLEMENT_QUERIES');
-export const LANE_QUERIES = Symbol('LANE_QUERIES');
 export const OUTBOX = Symbol('OUTBOX');
 export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
 
@@ -55,8 +53,8 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     { provide: LANE_ATTEMPTS, useClass: RedisLaneAttempts },
     { provide: LANE_ENDINGS, useClass: RedisLaneEndings },
     { provide: REFILL_STORE, useClass: RedisRefillStore },
-    { provide: SETTLEMENT_QUERIES, useClass: RedisSettlementQueries },
-    { provide: LANE_QUERIES, useClass: RedisLaneQueries },
+    SettlementQueries,
+    LaneQueries,
     { provide: OUTBOX, useClass: RedisOutbox },
     { provide: COOLED_SETTLEMENTS, useClass: RedisCooledSettlements },
     AuditTrail,
@@ -73,8 +71,8 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     LANE_ATTEMPTS,
     LANE_ENDINGS,
     REFILL_STORE,
-    SETTLEMENT_QUERIES,
-    LANE_QUERIES,
+    SettlementQueries,
+    LaneQueries,
     OUTBOX,
     COOLED_SETTLEMENTS,
     AuditTrail,

@@ -11,7 +11,7 @@ import {
   recordKey,
   speakersKeys,
 } from '../../../src/settlement/ledger/keys.js';
-import { RedisSettlementQueries } from '../../../src/settlement/ledger/queries/redis-settlement-queries.js';
+import { SettlementQueries } from '../../../src/settlement/ledger/queries/settlement-queries.js';
 import { UnclaimedList } from '../../../src/settlement/ledger/queries/unclaimed-list.js';
 import { NO_ARCHIVE } from '../../../src/settlement/ledger/settlement-archive.js';
 import { type ClaimRef, RESTATE_MS } from '../../../src/settlement/ledger/settlement-store.js';
@@ -178,7 +178,7 @@ describe('what is paid and not delivered', () => {
     const dust = Array.from({ length: 5001 }, (_, n) => [Date.now() + 1, `dust${n}`]).flat();
     await own.redis.zadd(listKey(CHAIN_ID, 'unclaimed'), ...dust);
     expect(await own.asStoreWorld().unclaimed()).toContain(ref.id);
-    const queries = new RedisSettlementQueries(own.scripts, NO_ARCHIVE);
+    const queries = new SettlementQueries(own.scripts, NO_ARCHIVE);
     expect(await queries.unclaimed(CHAIN_ID)).toMatchObject({
       count: 5002,
       sums: [{ count: 1, amount: 1000n }],
