@@ -4,16 +4,9 @@ import { Rounds } from '../platform/concurrency/rounds.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { AtShutdown } from '../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
-import type { AuditEntry } from '../settlement/ledger/audit-entry.js';
 import { AuditTrail } from '../settlement/ledger/audit-trail.js';
 import { HistoryTables } from './history-tables.js';
-
-/** Takes an entry once, however often it is given. @throws ArchiveError */
-export interface AuditTable {
-  add(chainId: number, entries: readonly AuditEntry[]): Promise<void>;
-}
-
-export const AUDIT_TABLE = Symbol('AUDIT_TABLE');
+import { PostgresAudit } from './postgres/postgres-audit.js';
 
 const LOOK_MS = 2000;
 
@@ -29,7 +22,7 @@ export class AuditArchiver implements OnModuleInit {
 
   constructor(
     @Inject(AuditTrail) private readonly trail: Pick<AuditTrail, 'newest' | 'all'>,
-    @Inject(AUDIT_TABLE) private readonly table: AuditTable,
+    @Inject(PostgresAudit) private readonly table: Pick<PostgresAudit, 'add'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
     @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
     @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'error'>,

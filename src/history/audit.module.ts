@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../settlement/ledger/ledger.module.js';
-import { AUDIT_TABLE, AuditArchiver } from './audit-archiver.js';
+import { AuditArchiver } from './audit-archiver.js';
 import { HistoryTablesModule } from './history-tables.module.js';
 import { HistoryDatabase } from './postgres/database.module.js';
 import { PostgresAudit } from './postgres/postgres-audit.js';
@@ -8,6 +8,6 @@ import { PostgresAudit } from './postgres/postgres-audit.js';
 /** Keeps what operators do, in every process with the role history. */
 @Module({
   imports: [LedgerModule, HistoryTablesModule, HistoryDatabase.on('archive')],
-  providers: [{ provide: AUDIT_TABLE, useClass: PostgresAudit }, AuditArchiver],
+  providers: [PostgresAudit, AuditArchiver],
 })
 export class AuditModule {}

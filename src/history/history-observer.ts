@@ -1,6 +1,6 @@
 import type { ArchiveQuery } from '../settlement/ledger/settlement-archive.js';
 import type { ArchiveCondition, Stored } from './archive.js';
-import type { LostOutcome } from './lost/lost-settlements.js';
+import type { LostOutcome } from './lost/lost-outcome.js';
 
 /** The result of one round of archiving. */
 export interface Archived extends Stored {

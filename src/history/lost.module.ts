@@ -4,7 +4,6 @@ import { systemClock } from '../platform/concurrency/clock.js';
 import { AppConfig } from '../platform/config/app-config.js';
 import { DatabaseModule } from '../platform/database/database.module.js';
 import { DatabasePools } from '../platform/database/database-pools.js';
-import { fanOut } from '../platform/observability/fan-out.js';
 import { LedgerConnections } from '../platform/redis/ledger-connections.js';
 import { ChainUnavailableError } from '../protocol/errors.js';
 import { LedgerModule, OUTBOX } from '../settlement/ledger/ledger.module.js';
@@ -14,8 +13,7 @@ import { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { HistoryObserver } from './history-observer.js';
 import { HistoryTables } from './history-tables.js';
 import { HistoryTablesModule } from './history-tables.module.js';
-import { lostLog } from './lost/lost-log.js';
-import { type LostObserver, LostSettlements } from './lost/lost-settlements.js';
+import { LostSettlements } from './lost/lost-settlements.js';
 import { openChain } from './lost/open-chain.js';
 import { databaseOn } from './postgres/database.js';
 import { PostgresArchive } from './postgres/postgres-archive.js';
@@ -75,12 +73,6 @@ function started({
     months: history.months,
     now,
   });
-  const counted: LostObserver = {
-    judged: (chainId, _, outcome) => {
-      observer.resolvedLost(chainId, outcome);
-    },
-    failed: () => undefined,
-  };
   const lost = new LostSettlements({
     unfinished,
     archive,
@@ -99,9 +91,8 @@ function started({
         clock: systemClock,
       });
     },
-    observer: fanOut([lostLog(logger), counted], (method, error) => {
-      logger.error({ method, err: error }, 'a lost-settlement event handler failed');
-    }),
+    observer,
+    logger,
   });
   tables.whenThere(() => {
     lost.start();

@@ -18,7 +18,6 @@ import { PostgresSettlementHistory } from './postgres/postgres-settlement-histor
 import { DailyReconciliation } from './reconciliation/daily-reconciliation.js';
 import { reconcileNetwork } from './reconciliation/reconcile-network.js';
 import { ReconciliationHealth } from './reconciliation/reconciliation-health.js';
-import { reconciliationLog } from './reconciliation/reconciliation-log.js';
 
 @Injectable()
 class DailyParts {
@@ -76,7 +75,7 @@ function startedDaily({
       return reconcileNetwork(parts, task);
     },
     archiveLagMs: async (chainId) => (await outbox.backlog(chainId)).oldestMs,
-    observer: reconciliationLog(logger),
+    logger,
   });
   tables.whenThere(() => {
     daily.start();

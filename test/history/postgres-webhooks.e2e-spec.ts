@@ -9,9 +9,12 @@ import { PostgresDeliveries } from '../../src/history/webhooks/postgres-deliveri
 import { PostgresLaneLevels } from '../../src/history/webhooks/postgres-lane-levels.js';
 import { PostgresWebhooks } from '../../src/history/webhooks/postgres-webhooks.js';
 import { newEventId } from '../../src/history/webhooks/rows.js';
-import type { Webhook } from '../../src/history/webhooks/webhook.js';
+import {
+  type Webhook,
+  type WebhookFields,
+  WEBHOOKS_MAX,
+} from '../../src/history/webhooks/webhook.js';
 import { WebhookHealth } from '../../src/history/webhooks/webhook-health.js';
-import { type WebhookFields, WEBHOOKS_MAX } from '../../src/history/webhooks/webhook-store.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import { RedisUnavailableError } from '../../src/protocol/errors.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';

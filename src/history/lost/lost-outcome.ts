@@ -41,6 +41,9 @@ export interface LostEnding {
  */
 export type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
 
+/** What became of one that was looked at; `outdated`: the archive has it otherwise by now, or its log is another's. */
+export type LostOutcome = LostEnding['state'] | Unresolved | 'outdated';
+
 export type LostResult =
   | { readonly kind: 'ended'; readonly ending: LostEnding }
   | { readonly kind: 'untold'; readonly why: Unresolved };

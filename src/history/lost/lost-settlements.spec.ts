@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { PinoLogger } from 'nestjs-pino';
 import { aRecorded, idOf } from '../../../test/builders/history/recorded-settlement.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import { MemoryUnfinished } from '../../../test/twins/history/lost/memory-unfinished.js';
@@ -6,8 +7,8 @@ import { MemoryArchive } from '../../../test/twins/history/memory-archive.js';
 import { MemoryOutbox } from '../../../test/twins/history/memory-outbox.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { eventsBetween } from '../webhooks/settlement-events.js';
-import type { LostEnding, LostResult } from './lost-outcome.js';
-import { type LostOutcome, LostSettlements } from './lost-settlements.js';
+import type { LostEnding, LostOutcome, LostResult } from './lost-outcome.js';
+import { LostSettlements } from './lost-settlements.js';
 
 const HASH = `0x${'5f'.repeat(32)}` as const;
 const PLACE: NonNullable<LostEnding['place']> = {
@@ -26,7 +27,7 @@ describe('settlements that a lost ledger has left', () => {
   let verdict: LostResult;
   let asked: string[];
   let opened: number;
-  let told: [string, LostOutcome][];
+  let told: LostOutcome[];
   let failures: unknown[];
   let open: () => Promise<void>;
 
@@ -68,10 +69,16 @@ describe('settlements that a lost ledger has left', () => {
           },
         };
       },
-      observer: {
-        judged: (_, id, outcome) => told.push([id, outcome]),
-        failed: (_, error) => failures.push(error),
-      },
+      observer: { resolvedLost: (_, outcome) => told.push(outcome) },
+      logger: {
+        debug: ({ err }: { readonly err?: unknown }) => {
+          failures.push(err);
+        },
+        warn: () => undefined,
+        error: ({ err }: { readonly err?: unknown }) => {
+          failures.push(err);
+        },
+      } as unknown as PinoLogger,
     });
   const row = (name: string) => archive.rows.get(idOf(name));
 
@@ -110,7 +117,7 @@ describe('settlements that a lost ledger has left', () => {
       is_told: false,
       finished_at: new Date(clock.now()),
     });
-    expect(told).toEqual([[idOf('a'), 'expired']]);
+    expect(told).toEqual(['expired']);
     expect([opened, failures]).toEqual([0, []]);
   });
 

@@ -1,22 +1,16 @@
+import type { PinoLogger } from 'nestjs-pino';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 import type { Outbox } from '../../settlement/ledger/outbox.js';
 import { type Archive, ArchiveError } from '../archive.js';
+import type { HistoryObserver } from '../history-observer.js';
 import { bytesOf } from '../postgres/bytea.js';
 import type { SettlementRow } from '../settlement-row.js';
-import type { LostEnding, LostOutcomes, Unresolved } from './lost-outcome.js';
+import type { LostEnding, LostOutcome, LostOutcomes } from './lost-outcome.js';
 import { type UnfinishedSettlements, versionAfter } from './unfinished.js';
-
-/** What became of one that was looked at; `outdated`: the archive has it otherwise by now, or its log is another's. */
-export type LostOutcome = LostEnding['state'] | Unresolved | 'outdated';
-
-export interface LostObserver {
-  /** @param id - base64url. */
-  judged(chainId: number, id: string, outcome: LostOutcome): void;
-  failed(chainId: number, error: unknown): void;
-}
 
 /** The chain, for as long as settlements of one round are judged. */
 export interface OpenedChain {
@@ -33,7 +27,8 @@ interface LostSettlementsOptions {
   readonly held: (chainId: number, ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** @throws ChainUnavailableError */
   readonly open: (chainId: number) => Promise<OpenedChain>;
-  readonly observer: LostObserver;
+  readonly observer: Pick<HistoryObserver, 'resolvedLost'>;
+  readonly logger: Pick<PinoLogger, 'debug' | 'warn' | 'error'>;
   readonly clock: Clock;
 }
 
@@ -77,7 +72,7 @@ export class LostSettlements {
       try {
         if (await this.#look(chainId)) hasMore = true;
       } catch (error) {
-        this.options.observer.failed(chainId, error);
+        this.#logFailure(chainId, error);
       }
     }
     return hasMore ? 0 : PAUSE_MS;
@@ -100,20 +95,32 @@ export class LostSettlements {
   }
 
   async #resolve(chainId: number, epoch: number, lost: readonly SettlementRow[]): Promise<void> {
-    const { open, observer } = this.options;
+    const { open, observer, logger } = this.options;
     const opened = await open(chainId);
     try {
       for (let at = 0; at < lost.length && !this.#rounds.isStopping; at += AT_ONCE) {
         await Promise.all(
           lost.slice(at, at + AT_ONCE).map(async (row) => {
             const outcome = await this.#end(opened, epoch, row);
-            observer.judged(chainId, idOf(row), outcome);
+            logger.warn(
+              { network: caip2Of(chainId), settlementId: idOf(row), outcome },
+              'searched the chain for a settlement that is missing from the ledger',
+            );
+            observer.resolvedLost(chainId, outcome);
           }),
         );
       }
     } finally {
       await opened.close();
     }
+  }
+
+  #logFailure(chainId: number, error: unknown): void {
+    const { logger } = this.options;
+    const facts = { network: caip2Of(chainId), err: error };
+    // Other parts report an outage of Redis, PostgreSQL and endpoints.
+    if (isOutage(error)) logger.debug(facts, 'cannot search for lost settlements now');
+    else logger.error(facts, 'the search for lost settlements failed; it will be retried');
   }
 
   async #end(
@@ -163,7 +170,7 @@ function endedRow(
 }
 
 /** Of no importance by itself: what is away is asked again. */
-export function isOutage(error: unknown): boolean {
+function isOutage(error: unknown): boolean {
   return (
     error instanceof ArchiveError ||
     error instanceof RedisUnavailableError ||

@@ -6,8 +6,7 @@ import type {
   Position,
   TotalRow,
 } from '../sellers/settlement-reader.js';
-import type { Answered, Webhook } from '../webhooks/webhook.js';
-import type { DeliveryReport } from '../webhooks/webhook-store.js';
+import type { Answered, DeliveryReport, Webhook } from '../webhooks/webhook.js';
 
 /** Which settlements an operator asks for: of every payee where none is named. */
 export interface SearchFilter extends Narrowing {

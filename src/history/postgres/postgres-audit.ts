@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import type { AuditEntry } from '../../settlement/ledger/audit-entry.js';
-import type { AuditTable } from '../audit-archiver.js';
 import { asked } from './database.js';
 import { InjectTables } from './database.module.js';
 import type { Tables } from './tables.js';
 
 const ROWS_AT_ONCE = 500;
 
-/** {@link AuditTable} in PostgreSQL, where a trigger refuses to change a row. */
+/** The audit in PostgreSQL, where a trigger refuses to change a row. */
 @Injectable()
-export class PostgresAudit implements AuditTable {
+export class PostgresAudit {
   constructor(@InjectTables('archive') private readonly db: Kysely<Tables>) {}
 
+  /** Takes an entry once, however often it is given. @throws ArchiveError */
   async add(chainId: number, entries: readonly AuditEntry[]): Promise<void> {
     const rows = entries.map(({ id, at, by, action, subject }) => ({
       id,

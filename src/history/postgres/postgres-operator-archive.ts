@@ -21,7 +21,7 @@ import type {
   TotalRow,
 } from '../sellers/settlement-reader.js';
 import { PostgresWebhooks } from '../webhooks/postgres-webhooks.js';
-import type { DeliveryReport } from '../webhooks/webhook-store.js';
+import type { DeliveryReport } from '../webhooks/webhook.js';
 import { auditRows } from './audit-rows.js';
 import { bytesOf } from './bytea.js';
 import { asked, type Database } from './database.js';

@@ -6,23 +6,18 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 import { isTransferLog, type Transfer } from '../../protocol/evm/logs.js';
 import type { ReceiptEvidence } from './settlement-receipt.js';
 
-/** Finds in the chain where a payment is shown. */
-export interface EvidenceFinder {
+/**
+ * Finds in the chain where a payment is shown: in the receipt, as two endpoints say it where there are two. It is
+ * asked for what others have done in our stead, of which the ledger keeps the transaction alone.
+ */
+@Injectable()
+export class ChainEvidence {
+  constructor(@Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'served'>) {}
+
   /**
    * @returns `undefined` where the transaction does not show this transfer once and only once.
    * @throws ChainUnavailableError
    */
-  find(chainId: number, transaction: Hex, transfer: Transfer): Promise<ReceiptEvidence | undefined>;
-}
-
-/**
- * {@link EvidenceFinder} by the receipt of the transaction, as two endpoints say it where there are two. It is
- * asked for what others have done in our stead, of which the ledger keeps the transaction alone.
- */
-@Injectable()
-export class ChainEvidence implements EvidenceFinder {
-  constructor(@Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'served'>) {}
-
   async find(
     chainId: number,
     transaction: Hex,

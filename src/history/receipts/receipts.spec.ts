@@ -12,7 +12,7 @@ import type { Settlement } from '../../settlement/ledger/queries/settlement-quer
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import { ArchiveError } from '../archive.js';
 import type { SettlementReader } from '../sellers/settlement-reader.js';
-import type { EvidenceFinder } from './chain-evidence.js';
+import type { ChainEvidence } from './chain-evidence.js';
 import type { SignedReceipt } from './dto/receipt.response.js';
 import { ReceiptSigner } from './receipt-signer.js';
 import { Receipts } from './receipts.js';
@@ -44,7 +44,7 @@ interface Parts {
   readonly signer?: ReceiptSigner | undefined;
   readonly lists?: Pick<SettlementReader, 'byId'>;
   readonly queries?: Pick<SettlementQueries, 'byId'>;
-  readonly evidence?: EvidenceFinder;
+  readonly evidence?: Pick<ChainEvidence, 'find'>;
 }
 
 function receipts(found: Settlement | undefined, more: Parts = {}): Receipts {
@@ -213,7 +213,7 @@ describe('a receipt', () => {
       blockHash: `0x${'ef'.repeat(32)}` as const,
       logIndex: 12,
     };
-    const evidence: EvidenceFinder = {
+    const evidence: Pick<ChainEvidence, 'find'> = {
       find: (...question) => {
         asked.push(question);
         return Promise.resolve(found);

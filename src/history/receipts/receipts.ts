@@ -11,7 +11,7 @@ import {
 import type { SettlementDetails, SettlementView } from '../../settlement/model/settlement.js';
 import { fromArchive, receiptsOff } from '../sellers/history-problems.js';
 import { ARCHIVE_READERS, type SettlementReader } from '../sellers/settlement-reader.js';
-import { ChainEvidence, type EvidenceFinder } from './chain-evidence.js';
+import { ChainEvidence } from './chain-evidence.js';
 import type { ReceiptKeys, SignedReceipt } from './dto/receipt.response.js';
 import type { ReceiptSigner } from './receipt-signer.js';
 import { paidAmountOf, type ReceiptEvidence, receiptOf } from './settlement-receipt.js';
@@ -31,7 +31,7 @@ export class Receipts {
     @Inject(SettlementQueries) private readonly queries: Pick<SettlementQueries, 'byId'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
     @Inject(ARCHIVE_READERS) private readonly readers: ReadArchive,
-    @Inject(ChainEvidence) private readonly evidence: EvidenceFinder,
+    @Inject(ChainEvidence) private readonly evidence: Pick<ChainEvidence, 'find'>,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 

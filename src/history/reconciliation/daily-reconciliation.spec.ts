@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { PinoLogger } from 'nestjs-pino';
 import { hashNamed } from '../../../test/builders/history/reconciliation/records.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
@@ -92,13 +93,17 @@ describe('the daily reconciliation', () => {
         await work();
         signal.throwIfAborted();
         runs.newestRun = aNewest(clock.now());
-        return {} as Reconciliation;
+        return { chainId: 56, counts: new Map() } as unknown as Reconciliation;
       },
       archiveLagMs: () => Promise.resolve(lagMs),
-      observer: {
-        finished: () => (finished += 1),
-        failed: (_, error) => failures.push(error),
-      },
+      logger: {
+        info: () => {
+          finished += 1;
+        },
+        error: ({ err }: { readonly err?: unknown }) => {
+          failures.push(err);
+        },
+      } as unknown as PinoLogger,
     });
 
   beforeEach(() => {

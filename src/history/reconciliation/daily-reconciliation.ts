@@ -1,9 +1,12 @@
+import type { PinoLogger } from 'nestjs-pino';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import { caip2Of } from '../../protocol/payment/network.js';
 import { ArchiveError } from '../archive.js';
+import { differencesIn } from './difference.js';
 import type { ReconcilerTask } from './reconciler.js';
 import type { Checkpoint, Reconciliation } from './settlement-history.js';
 
@@ -29,11 +32,6 @@ export interface DailyRuns {
   release(chainId: number, holder: string): Promise<void>;
 }
 
-export interface ReconciliationObserver {
-  finished(run: Reconciliation): void;
-  failed(chainId: number, error: unknown): void;
-}
-
 interface DailyOptions {
   readonly networks: readonly NetworkConfig[];
   /** Minutes after midnight, UTC. */
@@ -47,7 +45,7 @@ interface DailyOptions {
   ) => Promise<Reconciliation>;
   /** Milliseconds the oldest change waits to be archived. */
   readonly archiveLagMs: (chainId: number) => Promise<number>;
-  readonly observer: ReconciliationObserver;
+  readonly logger: Pick<PinoLogger, 'info' | 'error'>;
   readonly clock: Clock;
 }
 
@@ -107,11 +105,16 @@ export class DailyReconciliation {
 
   /** A database that is away, or not made yet, is looked for again soon, and told of once. */
   #fail(chainId: number, error: unknown): void {
-    const { clock, observer } = this.options;
+    const { clock, logger } = this.options;
     if (error instanceof RedisUnavailableError) return;
     const isAway = error instanceof ArchiveError;
     if (!isAway) this.#failedAt.set(chainId, clock.now());
-    if (!isAway || !this.#isOutageLogged) observer.failed(chainId, error);
+    if (!isAway || !this.#isOutageLogged) {
+      logger.error(
+        { network: caip2Of(chainId), err: error },
+        'reconciliation failed; it will be retried',
+      );
+    }
     this.#isOutageLogged = isAway;
   }
 
@@ -140,7 +143,7 @@ export class DailyReconciliation {
 
   async #reconcile(network: NetworkConfig): Promise<void> {
     const { chainId } = network;
-    const { clock, reconcile, observer } = this.options;
+    const { clock, reconcile } = this.options;
     const now = clock.now();
     const resume = this.#newest.get(chainId)?.checkpoint;
     const window = { fromMs: resume?.toMs ?? now - DAY_MS, toMs: now };
@@ -149,12 +152,30 @@ export class DailyReconciliation {
     try {
       const signal = AbortSignal.any([this.#abort.signal, renewing.signal]);
       const run = await reconcile(network, { startedBy: 'daily', window, resume }, signal);
-      observer.finished(run);
+      this.#log(run);
     } finally {
       clearInterval(renewed);
     }
     const newest = await this.options.runs.newest(chainId);
     if (newest !== undefined) this.#newest.set(chainId, newest);
+  }
+
+  /** What it found is in the database. */
+  #log({ chainId, blocks, settlements, counts }: Reconciliation): void {
+    const { logger } = this.options;
+    const facts = {
+      network: caip2Of(chainId),
+      settlements,
+      counts: Object.fromEntries(counts),
+      ...(blocks !== undefined && { blocks: `${blocks.from} to ${blocks.to}` }),
+    };
+    if (differencesIn(counts) === 0)
+      logger.info(facts, 'reconciliation: the ledger agrees with the chain');
+    else
+      logger.error(
+        facts,
+        'reconciliation: the ledger and the chain differ, or could not be compared',
+      );
   }
 
   #isStopping(): boolean {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import {
@@ -52,18 +53,22 @@ describe('the watch over lanes', () => {
       gasPriceWei: '50000000',
       ...more,
     }) as PublishedStatus;
-  const observed = () => ({
-    low: ({ lane }: { readonly lane: string }) => told.push(`low ${lane}`),
-    failed: (error: unknown) => told.push(String(error)),
-  });
+  const logger = {
+    warn: (facts: object) => {
+      told.push(JSON.stringify(facts));
+    },
+    error: ({ err }: { readonly err?: unknown }) => {
+      told.push(String(err));
+    },
+  };
   const watched = (mark = MARK) =>
     new LaneWatch(
       { all: () => lanes() },
       levels,
-      observed(),
       { webhooks: { laneLowSettlements: mark } } as AppConfig,
       { now: () => AT },
       new HistoryTables({} as HistoryTablesOptions),
+      logger as unknown as PinoLogger,
     );
   async function look(...statuses: readonly PublishedStatus[]): Promise<number> {
     lanes = () => Promise.resolve(statuses);
@@ -92,7 +97,7 @@ describe('the watch over lanes', () => {
         lowBelow: 1000,
       },
     });
-    expect(told).toEqual([`low ${LANE}`]);
+    expect(told).toEqual([JSON.stringify({ event: 'lane.low', lane: LANE, settlementsLeft: 999 })]);
   });
 
   it('tells of the next fall only after the lane has recovered', async () => {

@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
 import type { Address } from 'viem';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
@@ -10,6 +11,7 @@ import {
   LaneQueries,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
+import { ArchiveError } from '../archive.js';
 import { HistoryTables } from '../history-tables.js';
 import { laneLowBody } from './event-body.js';
 import {
@@ -19,8 +21,6 @@ import {
   type LaneLevels,
   type LaneMoney,
 } from './lane-levels.js';
-import { LaneWatchLog } from './webhook-log.js';
-import type { LaneWatchObserver } from './webhook-observer.js';
 
 const LOOK_MS = 5000;
 
@@ -36,10 +36,10 @@ export class LaneWatch implements OnModuleInit {
   constructor(
     @Inject(LaneQueries) private readonly lanes: Pick<LaneQueries, 'all'>,
     @Inject(LANE_LEVELS) private readonly levels: LaneLevels,
-    @Inject(LaneWatchLog) private readonly observer: LaneWatchObserver,
     private readonly config: AppConfig,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
     private readonly tables: HistoryTables,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn' | 'error'>,
   ) {}
 
   onModuleInit(): void {
@@ -55,7 +55,7 @@ export class LaneWatch implements OnModuleInit {
 
   /** Never fails. @returns how long to pause. */
   async round(): Promise<number> {
-    const { levels, observer } = this;
+    const { levels, logger } = this;
     try {
       let fallen: readonly LaneMoney[] = [];
       await levels.change(async (known) => {
@@ -63,11 +63,15 @@ export class LaneWatch implements OnModuleInit {
         fallen = changed.flatMap(({ money, change }) => (change.isLow ? [money] : []));
         return changed.map(({ change }) => change);
       });
-      for (const money of fallen) observer.low(money);
+      for (const { lane, settlementsLeft } of fallen)
+        logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane is low on gas');
       this.#isFailing = false;
     } catch (error) {
       // Other parts report an outage of Redis.
-      if (!this.#isFailing && !(error instanceof RedisUnavailableError)) observer.failed(error);
+      if (!this.#isFailing && !(error instanceof RedisUnavailableError)) {
+        const trouble = error instanceof ArchiveError ? error.condition : undefined;
+        logger.error({ trouble, err: error }, 'cannot queue the low-gas webhook of a lane');
+      }
       this.#isFailing = true;
     }
     return LOOK_MS;

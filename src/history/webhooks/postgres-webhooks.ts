@@ -9,28 +9,33 @@ import { challengeBody, testBody } from './event-body.js';
 import { addDeliveries } from './event-writer.js';
 import { LANE_EVENTS } from './lane-levels.js';
 import { newChallenge, newEventId, newSecretName, newWebhookId, webhookOf } from './rows.js';
-import { CHALLENGE_EVENT, type Webhook } from './webhook.js';
 import {
   type AddedSecret,
+  CHALLENGE_EVENT,
   type DeliveryReport,
   REPLAY_MAX,
   type Replayed,
   type ReplayFrom,
   SECRETS_MAX,
+  type Webhook,
   type WebhookChange,
   type WebhookFields,
   WEBHOOKS_MAX,
-  type WebhookStore,
-} from './webhook-store.js';
+} from './webhook.js';
 
-/** {@link WebhookStore} in PostgreSQL. */
+/**
+ * Endpoints as their owners make and change them. An owner never finds those of another.
+ *
+ * @throws ArchiveError from every method.
+ */
 @Injectable()
-export class PostgresWebhooks implements WebhookStore {
+export class PostgresWebhooks {
   constructor(
     @InjectTables('background') private readonly db: Kysely<Tables>,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
+  /** Its URL is sent the challenge. */
   create(owner: string, fields: WebhookFields): Promise<Webhook | 'too_many'> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
@@ -73,6 +78,7 @@ export class PostgresWebhooks implements WebhookStore {
     return row && webhookOf(row);
   }
 
+  /** Another URL is sent a challenge of its own; so is one that is enabled and has not met its own yet. */
   async change(owner: string, id: string, change: WebhookChange): Promise<Webhook | undefined> {
     const { url, description, payees, events, enabled } = change;
     const row = await asked(
@@ -164,6 +170,7 @@ export class PostgresWebhooks implements WebhookStore {
     return webhook?.secretNames.includes(name) === true ? 'last' : undefined;
   }
 
+  /** One that is not confirmed is sent the challenge afresh. @returns the id of the event. */
   test({ id, confirmedAt }: Webhook): Promise<string> {
     return asked(
       this.db
@@ -195,6 +202,7 @@ export class PostgresWebhooks implements WebhookStore {
     return addEvent(transaction, id, CHALLENGE_EVENT, body);
   }
 
+  /** @returns `undefined` for an event that is not known any more. */
   replay(webhook: Webhook, from: ReplayFrom): Promise<Replayed | undefined> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
@@ -244,6 +252,7 @@ export class PostgresWebhooks implements WebhookStore {
     );
   }
 
+  /** Newest first. @param before - the id of an event. */
   async deliveries(
     { id }: Pick<Webhook, 'id'>,
     most: number,

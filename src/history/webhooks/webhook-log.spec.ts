@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { PinoLogger } from 'nestjs-pino';
 import { ArchiveError } from '../archive.js';
-import { LaneWatchLog, webhookLog } from './webhook-log.js';
+import { webhookLog } from './webhook-log.js';
 
 describe('webhooks in the log', () => {
   let lines: string[];
@@ -14,15 +13,6 @@ describe('webhooks in the log', () => {
 
   beforeEach(() => {
     lines = [];
-  });
-
-  it('tell of a lane that runs low, with its name', () => {
-    const log = new LaneWatchLog(logger as unknown as PinoLogger);
-    const money = { chainId: 56, signer: '0xd4', settlementsLeft: 12, balanceWei: '7' } as const;
-    log.low({ lane: '56:0xd4', ...money });
-    log.failed(new ArchiveError('schema_outdated', undefined));
-    expect(lines[0]).toMatch(/^warn .*"event":"lane.low","lane":"56:0xd4","settlementsLeft":12/);
-    expect(lines[1]).toMatch(/^error .*schema_outdated/);
   });
 
   it('are one line for an outage, one for its end, and none for a delivery', () => {

@@ -1,8 +1,6 @@
-import { Injectable } from '@nestjs/common';
-import { PinoLogger } from 'nestjs-pino';
+import type { PinoLogger } from 'nestjs-pino';
 import { ArchiveError } from '../archive.js';
-import type { LaneMoney } from './lane-levels.js';
-import type { LaneWatchObserver, WebhookObserver } from './webhook-observer.js';
+import type { WebhookObserver } from './webhook-observer.js';
 
 /** Deliveries in the log: no line for each, and one for an outage. URLs and answers are not there. */
 export function webhookLog(logger: PinoLogger): WebhookObserver {
@@ -29,19 +27,4 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
       logger.info('webhooks are delivered again');
     },
   };
-}
-
-/** Logs lanes that run low, also without any webhook for them. */
-@Injectable()
-export class LaneWatchLog implements LaneWatchObserver {
-  constructor(private readonly logger: PinoLogger) {}
-
-  low({ lane, settlementsLeft }: LaneMoney): void {
-    this.logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane is low on gas');
-  }
-
-  failed(error: unknown): void {
-    const trouble = error instanceof ArchiveError ? error.condition : undefined;
-    this.logger.error({ trouble, err: error }, 'cannot queue the low-gas webhook of a lane');
-  }
 }

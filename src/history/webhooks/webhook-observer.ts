@@ -1,4 +1,3 @@
-import type { LaneMoney } from './lane-levels.js';
 import type { DisabledReason, Webhook } from './webhook.js';
 
 /**
@@ -15,13 +14,6 @@ export interface WebhookObserver {
   troubled(error: unknown): void;
   /** They can be had again. */
   recovered(): void;
-}
-
-/** Told of lanes that run low. */
-export interface LaneWatchObserver {
-  low(money: LaneMoney): void;
-  /** Told once of an outage. */
-  failed(error: unknown): void;
 }
 
 /** It counts. */

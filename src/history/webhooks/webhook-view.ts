@@ -1,6 +1,5 @@
 import type { WebhookDelivery, WebhookView } from './dto/webhook.response.js';
-import type { Webhook } from './webhook.js';
-import type { DeliveryReport } from './webhook-store.js';
+import type { DeliveryReport, Webhook } from './webhook.js';
 
 export function viewOf(webhook: Webhook): WebhookView {
   const { id, url, description, payees, events, secretNames, disabled, failingSince } = webhook;

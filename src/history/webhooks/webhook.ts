@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import type { DeliveryState } from '../postgres/tables.js';
 import { LANE_EVENTS } from './lane-levels.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 
@@ -62,4 +63,58 @@ export interface Answered {
   /** Why there was no answer, or it was not good. */
   readonly problem?: string;
   readonly answer?: string;
+}
+
+/** Of one API key. */
+export const WEBHOOKS_MAX = 10;
+/** At once, while one is replaced by another. */
+export const SECRETS_MAX = 4;
+/** In one request. */
+export const REPLAY_MAX = 1000;
+
+export interface WebhookFields {
+  readonly url: string;
+  readonly description: string;
+  readonly payees: readonly Address[];
+  readonly events: readonly EventType[];
+}
+
+/** A field that is `undefined` stays as it is. */
+export type WebhookChange = {
+  readonly [K in keyof WebhookFields]?: WebhookFields[K] | undefined;
+} & { readonly enabled?: boolean | undefined };
+
+export interface AddedSecret {
+  readonly name: string;
+}
+
+/** One delivery, as the owner of its endpoint sees it. */
+export type DeliveryReport = Answered & {
+  readonly eventId: string;
+  readonly type: string;
+  readonly settlementId?: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly happenedAt: Date;
+  /** Of the last attempt. */
+  readonly triedAt?: Date;
+  /** Of the next attempt. */
+  readonly dueAt?: Date;
+};
+
+export interface ReplayFrom {
+  /** Events after this one. */
+  readonly after?: string;
+  /** Events from this moment on. */
+  readonly since?: Date;
+  /** Of the webhook's payees only these. */
+  readonly payees: ReadonlySet<Address>;
+  /** Whether events of lanes are among them. */
+  readonly isOperator: boolean;
+}
+
+export interface Replayed {
+  readonly events: number;
+  /** The last of them, to go on from; `undefined` where there are no more. */
+  readonly next: string | undefined;
 }

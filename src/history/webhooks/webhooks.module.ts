@@ -17,7 +17,7 @@ import { WebhookSecrets } from './signature.js';
 import { WebhookFetch } from './webhook-fetch.js';
 import { WebhookHealth } from './webhook-health.js';
 import { WebhookLimiter, WebhookLimits } from './webhook-limits.js';
-import { LaneWatchLog, webhookLog } from './webhook-log.js';
+import { webhookLog } from './webhook-log.js';
 import { LOGGED_WEBHOOKS, WebhookObserver } from './webhook-observer.js';
 import { WEBHOOKS_QUEUE, WebhooksProcessor } from './webhooks.processor.js';
 import { WebhooksV2Controller } from './webhooks.v2.controller.js';
@@ -33,7 +33,6 @@ const OF_HISTORY = [
   { provide: DELIVERY_STORE, useClass: PostgresDeliveries },
   Deliverer,
   WebhooksProcessor,
-  LaneWatchLog,
   { provide: LANE_LEVELS, useClass: PostgresLaneLevels },
   LaneWatch,
 ];
