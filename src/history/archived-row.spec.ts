@@ -18,7 +18,11 @@ describe('an archived settlement', () => {
     (state) => {
       const written = aRecorded('a', state);
       const read = settlementOfRow(rowOfRecord(written));
-      expect(read).toMatchObject({ chainId: 56, view: written.view, isTold: written.isTold });
+      expect(read).toMatchObject({
+        chainId: 56,
+        view: written.view,
+        isTold: written.isAcknowledged,
+      });
       expect(read.authorizationId).toBe(written.authorizationId);
       expect(read.times).toEqual(written.times);
       const { amount, payer, hashes } = read.details ?? {};
@@ -69,8 +73,8 @@ describe('whether the archive has all that a record says', () => {
       'another transaction',
       { ...record, view: { ...record.view, transaction: `0x${'ee'.repeat(32)}` } },
     ],
-    ['that a second answer was acknowledged', { ...record, isKept: true }],
-    ['that no answer was acknowledged', { ...record, isTold: false }],
+    ['that a second answer was acknowledged', { ...record, isPinned: true }],
+    ['that no answer was acknowledged', { ...record, isAcknowledged: false }],
     ['another block', { ...record, blockHash: `0x${'ee'.repeat(32)}` }],
     ['another end', { ...record, times: { ...record.times, finished: 5 } }],
     ['another settled amount', { ...record, view: { ...record.view, settledAmount: 5n } }],

@@ -27,8 +27,8 @@ export function settlementOfRow(row: ArchivedRow): ArchivedSettlement {
     view: viewOfRow(row, stateOf(row.state)),
     details: detailsOfRow(row, methodOf(row.method)),
     authorizationId: tagOf(row.authorization_id),
-    isTold: row.is_told,
-    isKept: row.is_kept,
+    isAcknowledged: row.is_told,
+    isPinned: row.is_kept,
     blockHash: hexOf(row.block_hash),
     times: {
       claimed: row.claimed_at.getTime(),
@@ -126,7 +126,15 @@ export function holdsAllOf(archived: RecordedSettlement, record: RecordedSettlem
 }
 
 function textOf(settlement: RecordedSettlement, withDetails: boolean): string {
-  const { view, details, authorizationId, isTold, isKept, blockHash, times } = settlement;
+  const {
+    view,
+    details,
+    authorizationId,
+    isAcknowledged: isTold,
+    isPinned: isKept,
+    blockHash,
+    times,
+  } = settlement;
   const { included, finished } = times;
   // Its block and its end are compared once, as the record has them.
   const payment = withDetails

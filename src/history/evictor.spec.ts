@@ -52,7 +52,7 @@ describe('what leaves the ledger', () => {
     store('a', put('a'));
     put('unarchived');
     const sold = put('sold since');
-    store('sold since', { ...sold, isKept: true });
+    store('sold since', { ...sold, isPinned: true });
     await evictor.round(AT);
     expect(['a', 'unarchived', 'sold since'].map(isHeld)).toEqual([false, true, true]);
     expect(told).toEqual([{ left: 1, unarchived: 2 }]);
@@ -78,7 +78,7 @@ describe('what leaves the ledger', () => {
   it('is nothing that changes between the comparison and the removal', async () => {
     store('a', put('a'));
     cooled.meanwhile = () => {
-      put('a', { ...aRecorded('a', 'finalized'), isKept: true });
+      put('a', { ...aRecorded('a', 'finalized'), isPinned: true });
     };
     await evictor.round(AT);
     expect([isHeld('a'), cooled.cooling.has(idOf('a'))]).toEqual([true, true]);

@@ -70,7 +70,15 @@ export function rowOf(
   epoch: number,
   { id, version, settlement }: Extract<Change, { readonly kind: 'recorded' }>,
 ): SettlementRow {
-  const { view, details, authorizationId, isTold, isKept, blockHash, times } = settlement;
+  const {
+    view,
+    details,
+    authorizationId,
+    isAcknowledged: isTold,
+    isPinned: isKept,
+    blockHash,
+    times,
+  } = settlement;
   const { sale } = view;
   return {
     id: wordOf(id),

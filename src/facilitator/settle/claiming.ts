@@ -27,7 +27,7 @@ import { BESIDE_A_REQUEST, OwedSteps } from './owed-steps.js';
 import { RequesterWait } from './requester-wait.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { NamedContext, Round } from './settle-context.js';
-import { ToldAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './told-answers.js';
 
 /** A step whose answer was lost is asked again after this time. */
 const ASK_AGAIN_MS = 100;
@@ -43,7 +43,7 @@ export class Claiming {
     @Inject(SettlementEvents) private readonly news: Pick<SettlementEvents, 'listen'>,
     private readonly admission: Admission,
     private readonly owed: OwedSteps,
-    private readonly told: ToldAnswers,
+    private readonly acknowledged: AcknowledgedAnswers,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
     @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>,
   ) {}
@@ -198,7 +198,7 @@ export class Claiming {
     ref: ClaimRef,
     view: SettlementView | undefined,
   ): SettleAnswer {
-    const takeBack = this.told.sold({ ref, authorizationId, requester, isHandedOut: true });
+    const takeBack = this.acknowledged.sold({ ref, authorizationId, requester, isHandedOut: true });
     return answers.of(ref.id).handedOut({ id: ref.id, transaction: view?.transaction }, takeBack);
   }
 
@@ -237,7 +237,7 @@ export class Claiming {
       finality: request.finality,
       deadlineAt: request.arrivedAt + this.config.settleWaitMs,
       owed: this.owed,
-      told: this.told,
+      acknowledged: this.acknowledged,
       isRepeatable,
       unknownFailure: reasons.transactionFailed,
     });

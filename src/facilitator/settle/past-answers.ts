@@ -12,7 +12,7 @@ import {
 import { LostClaims } from './lost-claims.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { SettleContext } from './settle-context.js';
-import { ToldAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './told-answers.js';
 
 /** What the ledger said of a request before it was refused. */
 interface LedgerWord {
@@ -43,7 +43,7 @@ export class PastAnswers {
     @Inject(ArchivedPayments)
     private readonly archived: Pick<ArchivedPayments, 'isOn' | 'of' | 'isKeyOfAnother'>,
     @Inject(LostClaims) private readonly lostClaims: Pick<LostClaims, 'adopt'>,
-    private readonly told: ToldAnswers,
+    private readonly acknowledged: AcknowledgedAnswers,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
   ) {}
 
@@ -117,7 +117,12 @@ export class PastAnswers {
     if (view === undefined) return undefined;
     // Where it cannot be written any more, it is taken back.
     const { authorizationId } = identity;
-    const takeBack = this.told.sold({ ref, authorizationId, requester, isHandedOut: false });
+    const takeBack = this.acknowledged.sold({
+      ref,
+      authorizationId,
+      requester,
+      isHandedOut: false,
+    });
     return answers.of(ref.id).success(view, takeBack);
   }
 }

@@ -69,7 +69,7 @@ export class Presence {
     this.#unsaid.set(chainId, round);
     let left = this.answers.length;
     for (const one of this.answers) {
-      void one.restate(chainId, () => {
+      void one.replay(chainId, () => {
         left -= 1;
         if (left > 0 || this.#unsaid.get(chainId) !== round) return;
         this.#unsaid.delete(chainId);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { MadeSale } from '../../settlement/ledger/settlement-store.js';
+import type { AcknowledgedSale } from '../../settlement/ledger/settlement-store.js';
 import { RecentAnswers } from './recent-answers.js';
 
-const aSale = (id: string, requester = 'p.1'): MadeSale => ({
+const aSale = (id: string, requester = 'p.1'): AcknowledgedSale => ({
   ref: { chainId: 56, id },
   authorizationId: id,
   requester: { id: requester, keyTag: '', credentials: [], arrivedAt: 0 },
@@ -14,7 +14,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     const known = new Set(['kept']);
     const said: string[] = [];
     let waits = 0;
-    const sales = new RecentAnswers<MadeSale>(
+    const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref: { id } }) => {
         said.push(id);
         return Promise.resolve(known.has(id));
@@ -30,7 +30,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     );
     for (const id of ['kept', 'restored', 'lost', 'taken-back']) sales.note(aSale(id));
     sales.takenBack(aSale('taken-back'));
-    await sales.restate(56);
+    await sales.replay(56);
     const times = (id: string): number => said.filter((one) => one === id).length;
     expect([times('kept'), times('restored'), times('taken-back')]).toEqual([1, 3, 0]);
     expect(times('lost')).toBeGreaterThan(3);
@@ -39,7 +39,7 @@ describe('sales that a ledger which went back has forgotten', () => {
 
   it('are not repeated once they were taken back, also between two tries', async () => {
     const said: string[] = [];
-    const sales: RecentAnswers<MadeSale> = new RecentAnswers<MadeSale>(
+    const sales: RecentAnswers<AcknowledgedSale> = new RecentAnswers<AcknowledgedSale>(
       ({ ref: { id } }) => {
         said.push(id);
         return Promise.resolve(false);
@@ -52,13 +52,13 @@ describe('sales that a ledger which went back has forgotten', () => {
       },
     );
     sales.note(aSale('lost'));
-    await sales.restate(56);
+    await sales.replay(56);
     expect(said).toEqual(['lost']);
   });
 
   it('are repeated for each requester of one key whose answer arrived', async () => {
     const said: string[] = [];
-    const sales = new RecentAnswers<MadeSale>(
+    const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref, requester }) => {
         said.push(`${ref.id} ${requester.id}`);
         return Promise.resolve(true);
@@ -68,13 +68,13 @@ describe('sales that a ledger which went back has forgotten', () => {
     );
     for (const requester of ['p.1', 'p.2', 'p.3']) sales.note(aSale('a', requester));
     sales.takenBack(aSale('a', 'p.2'));
-    await sales.restate(56);
+    await sales.replay(56);
     expect(said).toEqual(['a p.1', 'a p.3']);
   });
 
   it('of one payment do not push out those of others, however often its key comes back', async () => {
     const said: string[] = [];
-    const sales = new RecentAnswers<MadeSale>(
+    const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref, requester }) => {
         said.push(`${ref.id} ${requester.id}`);
         return Promise.resolve(true);
@@ -84,7 +84,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     );
     sales.note(aSale('a', 'p.1'));
     for (let count = 0; count < 10_001; count += 1) sales.note(aSale('b', `p.${count}`));
-    await sales.restate(56);
+    await sales.replay(56);
     expect(said).toEqual(expect.arrayContaining(['a p.1', 'b p.0', 'b p.10000']));
     expect(said.length).toBeLessThanOrEqual(10);
   });
@@ -92,7 +92,7 @@ describe('sales that a ledger which went back has forgotten', () => {
   it('are replayed after an outage of any length, and forgotten two minutes after the ledger showed itself', async () => {
     let now = 0;
     const said: string[] = [];
-    const sales = new RecentAnswers<MadeSale>(
+    const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref: { id } }) => {
         said.push(id);
         return Promise.resolve(true);
@@ -104,17 +104,17 @@ describe('sales that a ledger which went back has forgotten', () => {
     sales.heard(56, (now = 60_000));
     now = 3_600_000;
     sales.note(aSale('after'));
-    await sales.restate(56);
+    await sales.replay(56);
     expect(said).toEqual(['before', 'after']);
     sales.heard(56, 120_001);
-    await sales.restate(56);
+    await sales.replay(56);
     expect(said).toEqual(['before', 'after', 'after']);
   });
 
   it('do not count as replayed before the ledger has stored each of them', async () => {
     let isAway = true;
     const steps: string[] = [];
-    const sales = new RecentAnswers<MadeSale>(
+    const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref: { id } }) => {
         steps.push(id);
         return isAway ? Promise.reject(new Error('away')) : Promise.resolve(false);
@@ -127,7 +127,7 @@ describe('sales that a ledger which went back has forgotten', () => {
       },
     );
     sales.note(aSale('a'));
-    await sales.restate(56, () => steps.push('said'));
+    await sales.replay(56, () => steps.push('said'));
     // However often it could not be reached; then it goes on with what the ledger may learn of later.
     expect(steps.indexOf('said')).toBe(41);
     expect(steps.filter((step) => step === 'said')).toEqual(['said']);
@@ -136,7 +136,7 @@ describe('sales that a ledger which went back has forgotten', () => {
   it('are all replayed when the ledger goes back once more', async () => {
     let begun = 0;
     let go = (): void => undefined;
-    const sales = new RecentAnswers<MadeSale>(
+    const sales = new RecentAnswers<AcknowledgedSale>(
       () => {
         begun += 1;
         return Promise.resolve(begun > 1);
@@ -146,9 +146,9 @@ describe('sales that a ledger which went back has forgotten', () => {
       () => new Promise((resolve) => (go = resolve)),
     );
     sales.note(aSale('a'));
-    const first = sales.restate(56);
+    const first = sales.replay(56);
     await Promise.resolve();
-    await sales.restate(56);
+    await sales.replay(56);
     go();
     await first;
     expect(begun).toBe(2);
@@ -156,7 +156,7 @@ describe('sales that a ledger which went back has forgotten', () => {
 
   it('are said once where the ledger goes back several times at one moment', async () => {
     let said = 0;
-    const sales = new RecentAnswers<MadeSale>(
+    const sales = new RecentAnswers<AcknowledgedSale>(
       async () => {
         said += 1;
         await Promise.resolve();
@@ -166,7 +166,7 @@ describe('sales that a ledger which went back has forgotten', () => {
       () => 0,
     );
     for (let id = 0; id < 1000; id += 1) sales.note(aSale(String(id)));
-    await Promise.all(Array.from({ length: 16 }, () => sales.restate(56)));
+    await Promise.all(Array.from({ length: 16 }, () => sales.replay(56)));
     // Of the rounds that were overtaken no more than what was under way already.
     expect(said).toBeGreaterThanOrEqual(1000);
     expect(said).toBeLessThanOrEqual(1000 + 15 * 100);

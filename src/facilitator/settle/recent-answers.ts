@@ -94,7 +94,7 @@ export class RecentAnswers<T extends Answer> {
    *
    * @param onSaid - called once each answer was replayed, whether the ledger knew its claim or not.
    */
-  async restate(chainId: number, onSaid: () => void = () => undefined): Promise<void> {
+  async replay(chainId: number, onSaid: () => void = () => undefined): Promise<void> {
     const round = (this.#rounds.get(chainId) ?? 0) + 1;
     this.#rounds.set(chainId, round);
     const isNewest = (): boolean => this.#rounds.get(chainId) === round;

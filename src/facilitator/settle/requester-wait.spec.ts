@@ -13,7 +13,7 @@ import type { Finality } from '../../settlement/model/settlement.js';
 import { OwedSteps } from './owed-steps.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
 import { SettleAnswers } from './settle-answer.js';
-import { ToldAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './told-answers.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const SILENT = { warn: (): undefined => undefined };
@@ -91,7 +91,13 @@ describe('a requester that waits', () => {
       finality,
       deadlineAt: Date.now() + WAIT_MS,
       owed,
-      told: new ToldAnswers(store, owed, { processId: 'p' }, { networks: [] }, SILENT),
+      acknowledged: new AcknowledgedAnswers(
+        store,
+        owed,
+        { processId: 'p' },
+        { networks: [] },
+        SILENT,
+      ),
       isRepeatable,
       unknownFailure: 'invalid_exact_evm_transaction_failed',
     });

@@ -14,7 +14,7 @@ import {
 } from '../../settlement/model/settlement.js';
 import type { OwedSteps } from './owed-steps.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
-import type { ToldAnswers } from './told-answers.js';
+import type { AcknowledgedAnswers } from './told-answers.js';
 
 /** The client's side of a request. */
 export interface Connection {
@@ -35,7 +35,7 @@ interface WaitOptions {
   /** Milliseconds since the epoch at which the requester is answered whatever is known. */
   readonly deadlineAt: number;
   readonly owed: OwedSteps;
-  readonly told: Pick<ToldAnswers, 'sold' | 'withdrawn'>;
+  readonly acknowledged: Pick<AcknowledgedAnswers, 'sold' | 'withdrawn'>;
   /** Whether requesters other than the one with the sale may get success. */
   readonly isRepeatable: boolean;
   /** What a failure is answered with that says nothing of its cause. */
@@ -166,7 +166,15 @@ export class RequesterWait {
   }
 
   async #redeem(): Promise<Standing> {
-    const { store, requester, authorizationId, answers, connection, finality, told } = this.options;
+    const {
+      store,
+      requester,
+      authorizationId,
+      answers,
+      connection,
+      finality,
+      acknowledged: told,
+    } = this.options;
     if (!connection.isWritable) return SOON;
     // From here on the ledger may say that it is this requester's, whether the reply comes or not.
     this.#mayHaveSale = true;
@@ -238,7 +246,7 @@ export class RequesterWait {
   }
 
   #failed(view: SettlementView): Waited {
-    const { answers, unknownFailure, told } = this.options;
+    const { answers, unknownFailure, acknowledged: told } = this.options;
     const isOver = view.state === 'withdrawn';
     if (isOver) told.withdrawn({ ref: this.ref, reason: view.reason ?? unknownFailure });
     return answered(answers.failed(view, unknownFailure), isOver);

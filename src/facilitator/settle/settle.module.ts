@@ -10,7 +10,7 @@ import { LostClaims } from './lost-claims.js';
 import { OwedSteps } from './owed-steps.js';
 import { PastAnswers } from './past-answers.js';
 import { SettleService } from './settle.service.js';
-import { ToldAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './told-answers.js';
 
 @Module({})
 export class SettleModule {
@@ -19,7 +19,7 @@ export class SettleModule {
     return {
       module: SettleModule,
       imports: [ChainModule, LedgerModule, ProcessesModule, VerificationModule, settlement],
-      providers: [OwedSteps, ToldAnswers, LostClaims, PastAnswers, Claiming, SettleService],
+      providers: [OwedSteps, AcknowledgedAnswers, LostClaims, PastAnswers, Claiming, SettleService],
       exports: [SettleService, settlement],
     };
   }

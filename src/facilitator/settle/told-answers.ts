@@ -5,9 +5,9 @@ import { whileStarting } from '../../platform/redis/while-starting.js';
 import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type {
-  MadeSale,
+  AcknowledgedSale,
   SettlementStore,
-  ToldWithdrawal,
+  AcknowledgedWithdrawal,
 } from '../../settlement/ledger/settlement-store.js';
 import { BESIDE_A_REQUEST, OwedSteps } from './owed-steps.js';
 import { Presence } from './presence.js';
@@ -21,9 +21,9 @@ export const LEDGER_WENT_BACK =
  * replayed to a ledger that went back.
  */
 @Injectable()
-export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
-  readonly #sales: RecentAnswers<MadeSale>;
-  readonly #withdrawals: RecentAnswers<ToldWithdrawal>;
+export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
+  readonly #sales: RecentAnswers<AcknowledgedSale>;
+  readonly #withdrawals: RecentAnswers<AcknowledgedWithdrawal>;
   readonly #presence: Presence;
 
   constructor(
@@ -39,13 +39,13 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
     const troubled = (what: string) => (err: unknown) => {
       logger.warn({ what, err }, BESIDE_A_REQUEST);
     };
-    this.#sales = new RecentAnswers((sale) => store.restate(sale), troubled('restating a sale'));
+    this.#sales = new RecentAnswers((sale) => store.replaySale(sale), troubled('restating a sale'));
     const notWithdrawn = troubled('restating a withdrawal');
-    this.#withdrawals = new RecentAnswers(async (told) => {
-      const isNotSent = await store.restateWithdrawal(told);
+    this.#withdrawals = new RecentAnswers(async (withdrawal) => {
+      const isNotSent = await store.replayWithdrawal(withdrawal);
       if (!isNotSent)
         notWithdrawn(
-          new Error(`a transaction of the withdrawn settlement ${told.ref.id} was sent`),
+          new Error(`a transaction of the withdrawn settlement ${withdrawal.ref.id} was sent`),
         );
       return true;
     }, notWithdrawn);
@@ -72,7 +72,7 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
    *
    * @returns rolls the sale back: the answer did not arrive.
    */
-  sold(sale: MadeSale): () => Promise<void> {
+  sold(sale: AcknowledgedSale): () => Promise<void> {
     const { ref, authorizationId, requester, isHandedOut } = sale;
     this.#sales.note(sale);
     return async () => {
@@ -86,7 +86,7 @@ export class ToldAnswers implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Records a withdrawal before its requester is answered that nothing was sent, and nothing will be. */
-  withdrawn(withdrawal: ToldWithdrawal): void {
+  withdrawn(withdrawal: AcknowledgedWithdrawal): void {
     this.#withdrawals.note(withdrawal);
   }
 }

@@ -186,8 +186,8 @@ export function readRecorded(
     view,
     details: payment && readDetails(payment, record),
     authorizationId: record.get('auth') ?? '',
-    isTold: record.get('told') === '1',
-    isKept: record.get('kept') === '1',
+    isAcknowledged: record.get('told') === '1',
+    isPinned: record.get('kept') === '1',
     blockHash: readHash(record.get('block_hash')),
     times: {
       claimed: claimedAt,

@@ -33,12 +33,12 @@ import {
   type LedgerLimits,
   lifeOf,
   type Look,
-  type MadeSale,
+  type AcknowledgedSale,
   type PayerRef,
   type RedeemResult,
   RESTATE_MS,
   type SettlementStore,
-  type ToldWithdrawal,
+  type AcknowledgedWithdrawal,
   UNSURE_MS,
   WAITING_MAX,
 } from './settlement-store.js';
@@ -238,14 +238,14 @@ export class RedisSettlementStore implements SettlementStore {
     }
   }
 
-  async restate({
+  async replaySale({
     ref: { chainId, id },
     authorizationId,
     requester,
     isHandedOut,
-  }: MadeSale): Promise<boolean> {
+  }: AcknowledgedSale): Promise<boolean> {
     const said = await this.#run(
-      REQUESTER_SCRIPTS.restate,
+      REQUESTER_SCRIPTS.replaySale,
       chainId,
       [keys.recordKey(chainId, id), keys.lostSaleKey(chainId, authorizationId)],
       [requester.id, requester.keyTag, isHandedOut ? '1' : '', this.limits.tombstoneSeconds],
@@ -253,9 +253,9 @@ export class RedisSettlementStore implements SettlementStore {
     return said === 1;
   }
 
-  async restateWithdrawal({ ref, reason }: ToldWithdrawal): Promise<boolean> {
+  async replayWithdrawal({ ref, reason }: AcknowledgedWithdrawal): Promise<boolean> {
     const args = [reason, ...lifeOf(this.limits)];
-    return (await this.#runOn(REQUESTER_SCRIPTS.restateWithdrawal, ref, args)) === 1;
+    return (await this.#runOn(REQUESTER_SCRIPTS.replayWithdrawal, ref, args)) === 1;
   }
 
   async speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void> {

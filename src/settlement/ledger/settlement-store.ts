@@ -106,8 +106,8 @@ export type BindResult =
   | { readonly kind: 'bound'; readonly ageMs: number }
   | { readonly kind: 'other'; readonly binding: Binding; readonly ageMs: number };
 
-/** A sale that this process has made and may have to say again; see {@link SettlementStore.restate}. */
-export interface MadeSale {
+/** A sale that this process has made and may have to say again; see {@link SettlementStore.replaySale}. */
+export interface AcknowledgedSale {
   readonly ref: ClaimRef;
   readonly authorizationId: string;
   readonly requester: Requester;
@@ -122,8 +122,8 @@ export type AdoptResult =
    */
   | { readonly kind: 'known' | 'not_yet' };
 
-/** The withdrawal of a claim that was acknowledged to a requester; see {@link SettlementStore.restateWithdrawal}. */
-export interface ToldWithdrawal {
+/** The withdrawal of a claim that was acknowledged to a requester; see {@link SettlementStore.replayWithdrawal}. */
+export interface AcknowledgedWithdrawal {
   readonly ref: ClaimRef;
   readonly reason: Reason;
 }
@@ -213,7 +213,7 @@ export interface SettlementStore {
    *
    * @returns whether the sale is stored, or was a 202 whose claim has ended unpaid: nothing is left to replay.
    */
-  restate(sale: MadeSale): Promise<boolean>;
+  replaySale(sale: AcknowledgedSale): Promise<boolean>;
 
   /**
    * After a ledger went back: replays a withdrawal that was acknowledged. Nothing was signed for it then, so only a
@@ -221,7 +221,7 @@ export interface SettlementStore {
    *
    * @returns whether nothing of it is sent.
    */
-  restateWithdrawal(told: ToldWithdrawal): Promise<boolean>;
+  replayWithdrawal(withdrawal: AcknowledgedWithdrawal): Promise<boolean>;
 
   /**
    * Shows that a process lives which answers requesters. After a ledger went back, nothing is sold and no older claim is

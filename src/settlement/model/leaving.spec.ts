@@ -28,8 +28,8 @@ function ended(state: SettlementState, of: Ended): RecordedSettlement {
     }),
     details: undefined,
     authorizationId: 'auth',
-    isTold,
-    isKept: false,
+    isAcknowledged: isTold,
+    isPinned: false,
     blockHash: undefined,
     times: { claimed: 1, included: undefined, finished },
   };

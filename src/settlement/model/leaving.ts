@@ -10,7 +10,7 @@ import type { RecordedSettlement } from './recorded-settlement.js';
  *   acknowledged stays known as sold, for the chain does not show it.
  * - Settled without a transaction: it stays, as the chain knows nothing of it.
  */
-export function mayLeave({ view, isTold, times }: RecordedSettlement): boolean {
+export function mayLeave({ view, isAcknowledged: isTold, times }: RecordedSettlement): boolean {
   if (times.finished === undefined || view.transaction === undefined) return false;
   const isSold = view.sale.state === 'sold';
   switch (view.state) {

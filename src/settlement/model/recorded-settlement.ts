@@ -8,9 +8,9 @@ export interface RecordedSettlement {
   readonly details: SettlementDetails | undefined;
   readonly authorizationId: string;
   /** Success was acknowledged, or a 202 was included. */
-  readonly isTold: boolean;
+  readonly isAcknowledged: boolean;
   /** Two requesters of one key got the answer. */
-  readonly isKept: boolean;
+  readonly isPinned: boolean;
   readonly blockHash: Hex | undefined;
   /** Milliseconds since the epoch, by the clock of Redis. */
   readonly times: {

@@ -3,7 +3,7 @@ import type { LostClaims } from '../../../src/facilitator/settle/lost-claims.js'
 import { OwedSteps } from '../../../src/facilitator/settle/owed-steps.js';
 import { PastAnswers } from '../../../src/facilitator/settle/past-answers.js';
 import { SettleService } from '../../../src/facilitator/settle/settle.service.js';
-import { ToldAnswers } from '../../../src/facilitator/settle/told-answers.js';
+import { AcknowledgedAnswers } from '../../../src/facilitator/settle/told-answers.js';
 import { ArchivedPayments } from '../../../src/facilitator/status/archived-payments.js';
 import type { UsedAuthorizationFinder } from '../../../src/facilitator/status/used-authorization-finder.js';
 import { PaymentVerifier } from '../../../src/facilitator/verify/payment-verifier.js';
@@ -43,7 +43,7 @@ export function aSettleService(world: SettleWorld): SettleService {
   const verifier = aVerifier(world.judges);
   const archived = new ArchivedPayments(world.archive, verifier);
   const owed = new OwedSteps(logger);
-  const told = new ToldAnswers(store, owed, processes, settings, logger);
+  const told = new AcknowledgedAnswers(store, owed, processes, settings, logger);
   const claiming = new Claiming(
     store,
     labels,

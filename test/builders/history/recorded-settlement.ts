@@ -57,8 +57,8 @@ export function aRecorded(
       },
     },
     authorizationId: hashOf(['authorization', name]),
-    isTold: isPaid,
-    isKept: false,
+    isAcknowledged: isPaid,
+    isPinned: false,
     blockHash: isPaid ? `0x${'cd'.repeat(32)}` : undefined,
     times: {
       claimed: CLAIMED_AT,

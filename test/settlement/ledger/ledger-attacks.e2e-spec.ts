@@ -325,7 +325,7 @@ describe('the ledger under attack', () => {
     expect((await second.store.redeem(sold, other, 'included')).kind).toBe('not_yet');
     expect((await second.store.leave(waiting, seller, 'timeout', undefined)).kind).toBe('unsure');
     expect(
-      await first.store.restate({
+      await first.store.replaySale({
         ref: sold,
         authorizationId: 'known',
         requester: seller,
@@ -338,7 +338,7 @@ describe('the ledger under attack', () => {
     const lane = await second.lane();
     const promotedAt = Date.now();
     expect(await second.lanes.queue.take(lane, 9)).toEqual([]);
-    expect(await first.store.restateWithdrawal({ ref: told, reason: 'settlement_not_sent' })).toBe(
+    expect(await first.store.replayWithdrawal({ ref: told, reason: 'settlement_not_sent' })).toBe(
       true,
     );
     let taken: readonly string[] = [];

@@ -71,7 +71,7 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
   expect(reserved).toBeGreaterThan(before);
   await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
   const told = { ref: older, reason: 'settlement_not_sent' } as const;
-  expect(await store.restateWithdrawal(told)).toBe(true);
+  expect(await store.replayWithdrawal(told)).toBe(true);
   expect(await inFlight()).toBe(reserved);
 });
 
@@ -93,9 +93,9 @@ it('a claim made while another one was lost is sold to no one else once a lane b
   await own.broadcast(newer, `0x${'6c'.repeat(32)}`);
   await own.include(newer);
   const sale = { ref: older, authorizationId, requester: first, isHandedOut: true };
-  expect(await store.restate(sale)).toBe(false);
+  expect(await store.replaySale(sale)).toBe(false);
   await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
-  expect(await store.restate(sale)).toBe(true);
+  expect(await store.replaySale(sale)).toBe(true);
   expect((await store.redeem(newer, second, 'included')).kind).toBe('lost');
   await own.end(newer, 'finalized');
   await new Promise((resolve) => setTimeout(resolve, CONTRACT_UNCLAIMED_MS + 1));
@@ -126,7 +126,7 @@ it('is unclaimed as of another time where it was sold meanwhile, and the answer 
   const sale = { ref, authorizationId, requester, isHandedOut: false };
   const second = await unclaimedAt();
   expect(Number(second)).toBeGreaterThan(Number(first));
-  expect(await own.store.restate(sale)).toBe(true);
+  expect(await own.store.replaySale(sale)).toBe(true);
   expect(await unclaimedAt()).toBeNull();
 });
 
@@ -214,7 +214,7 @@ describe('a lane of a ledger that went back', () => {
     await own.lanes.queue.ready(CHAIN_ID, [older.id, newer.id]);
     expect(await taken()).toEqual([newer.id]);
     const told = { ref: older, reason: 'settlement_not_sent' } as const;
-    expect(await store.restateWithdrawal(told)).toBe(true);
+    expect(await store.replayWithdrawal(told)).toBe(true);
     const other = await claim();
     await own.lanes.queue.ready(CHAIN_ID, [other.id]);
     await store.speak(CHAIN_ID, 'late', () => true);

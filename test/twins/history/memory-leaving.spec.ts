@@ -45,7 +45,7 @@ describeCooled('settlements in memory', () => {
     },
     change: (id) => {
       const { settlement } = cooled.held.get(id) ?? {};
-      cooled.put(id, settlement && { ...settlement, isKept: true });
+      cooled.put(id, settlement && { ...settlement, isPinned: true });
       return Promise.resolve();
     },
     isHeld: (id) => Promise.resolve(cooled.held.has(id)),

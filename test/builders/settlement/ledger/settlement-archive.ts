@@ -21,8 +21,8 @@ export class FakeArchive implements SettlementArchive {
       details: undefined,
       authorizationId,
       blockHash: undefined,
-      isTold: view.sale.state === 'sold',
-      isKept: false,
+      isAcknowledged: view.sale.state === 'sold',
+      isPinned: false,
       times: { claimed: 1_700_000_000_000, included: undefined, finished: undefined },
     };
     this.settlements.push({ ...record, chainId });

@@ -20,12 +20,12 @@ import {
   type JoinResult,
   type LeaveResult,
   type Look,
-  type MadeSale,
+  type AcknowledgedSale,
   type PayerRef,
   type RedeemResult,
   RESTATE_MS,
   type SettlementStore,
-  type ToldWithdrawal,
+  type AcknowledgedWithdrawal,
   WAITING_MAX,
 } from '../../../../src/settlement/ledger/settlement-store.js';
 import type { Finality } from '../../../../src/settlement/model/settlement.js';
@@ -297,11 +297,11 @@ export class MemorySettlementStore implements SettlementStore {
     });
   }
 
-  restate(sale: MadeSale): Promise<boolean> {
+  replaySale(sale: AcknowledgedSale): Promise<boolean> {
     return this.#step(() => this.#settlements.sellAgain(sale));
   }
 
-  restateWithdrawal(told: ToldWithdrawal): Promise<boolean> {
+  replayWithdrawal(told: AcknowledgedWithdrawal): Promise<boolean> {
     return this.#step(() => this.#settlements.withdrawAgain(told));
   }
 

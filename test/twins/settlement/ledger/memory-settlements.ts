@@ -7,9 +7,9 @@ import type { InFlight } from '../../../../src/settlement/ledger/queries/in-flig
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
 import {
   type Claim,
-  type MadeSale,
+  type AcknowledgedSale,
   type PayerRef,
-  type ToldWithdrawal,
+  type AcknowledgedWithdrawal,
   UNSURE_MS,
   WAITER_LIVES_MS,
 } from '../../../../src/settlement/ledger/settlement-store.js';
@@ -214,7 +214,7 @@ export class MemorySettlements {
   }
 
   /** As `restate` of the port. */
-  sellAgain({ ref, authorizationId, requester, isHandedOut }: MadeSale): boolean {
+  sellAgain({ ref, authorizationId, requester, isHandedOut }: AcknowledgedSale): boolean {
     const record = this.record(ref.id);
     const lost = this.#lostSales.get(authorizationId);
     const isOwn = lost !== undefined && isSoldTo(lost, requester);
@@ -253,7 +253,7 @@ export class MemorySettlements {
   }
 
   /** As `restateWithdrawal` of the port. */
-  withdrawAgain({ ref, reason }: ToldWithdrawal): boolean {
+  withdrawAgain({ ref, reason }: AcknowledgedWithdrawal): boolean {
     const record = this.record(ref.id);
     if (record === undefined || (isEarly(record) && isOverUnpaid(record))) return true;
     if (!canWithdraw(record) || record.isTold) return false;

@@ -516,7 +516,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const ref = store.refOf(told.payment, told.identity, first);
       const { authorizationId } = told.identity;
       const sale = { ref, authorizationId, requester: first, isHandedOut: false };
-      expect(await store.restate(sale)).toBe(false);
+      expect(await store.replaySale(sale)).toBe(false);
       expect(await adopt(first, told)).toEqual({ kind: 'not_yet' });
       await store.speak(CHAIN_ID, process, () => true);
       expect(await adopt(second, told)).toEqual({ kind: 'known' });
@@ -530,7 +530,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const ref = store.refOf(made.payment, made.identity, requester);
         const { authorizationId } = made.identity;
         const sale = { ref, authorizationId, requester, isHandedOut: true };
-        expect(await store.restate(sale)).toBe(false);
+        expect(await store.replaySale(sale)).toBe(false);
         return ref;
       };
 
@@ -600,7 +600,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           const ref = await lost(made, first);
           const { authorizationId } = made.identity;
           const sale = { ref, authorizationId, requester: second, isHandedOut: true };
-          expect(await store.restate(sale)).toBe(false);
+          expect(await store.replaySale(sale)).toBe(false);
           const gone = [first, second][broken];
           if (gone === undefined) throw new Error('one of the two');
           expect(await store.takeBack(ref, authorizationId, gone)).toBe(false);
@@ -622,11 +622,11 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const { authorizationId } = made.identity;
         const sale = { ref, authorizationId, isHandedOut: true };
         for (const requester of [first, second]) {
-          expect(await store.restate({ ...sale, requester })).toBe(false);
+          expect(await store.replaySale({ ...sale, requester })).toBe(false);
         }
         await claimed(first, made);
         // The second one is of another process, which does not repeat it.
-        expect(await store.restate({ ...sale, requester: first })).toBe(true);
+        expect(await store.replaySale({ ...sale, requester: first })).toBe(true);
         expect(await store.takeBack(ref, authorizationId, first)).toBe(false);
       });
 
@@ -660,7 +660,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await world.refuse(ref, 'no_gas');
         const { authorizationId } = made.identity;
         const sale = { ref, authorizationId, requester: first, isHandedOut: true };
-        expect(await store.restate(sale)).toBe(true);
+        expect(await store.replaySale(sale)).toBe(true);
         expect((await claim(second, made)).kind).toBe('claimed');
       });
     });
@@ -708,7 +708,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
         expect(await world.unclaimed()).toContain(ref.id);
         const { authorizationId } = made.identity;
-        await store.restate({ ref, authorizationId, requester, isHandedOut: false });
+        await store.replaySale({ ref, authorizationId, requester, isHandedOut: false });
         const unclaimed = await world.unclaimed();
         expect([ref.id, failed.id].filter((id) => unclaimed.includes(id))).toEqual([]);
       });
@@ -719,7 +719,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const lost = store.refOf(made.payment, made.identity, first);
         const ref = await paid(second, made);
         const sale = { ref: lost, authorizationId, requester: first, isHandedOut: false };
-        expect(await store.restate(sale)).toBe(false);
+        expect(await store.replaySale(sale)).toBe(false);
         await world.finalize(ref);
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
         expect(await world.unclaimed()).not.toContain(ref.id);
@@ -751,7 +751,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await world.goBackBeforeSale(ref);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
       expect(
-        await store.restate({
+        await store.replaySale({
           ref,
           authorizationId: AUTHORIZATION,
           requester: first,
@@ -759,7 +759,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         }),
       ).toBe(true);
       expect(
-        await store.restate({
+        await store.replaySale({
           ref,
           authorizationId: AUTHORIZATION,
           requester: second,
@@ -776,7 +776,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await world.goBackBeforeSale(ref);
       for (const requester of [second, first]) {
         const sale = { ref, authorizationId: AUTHORIZATION, requester, isHandedOut: false };
-        expect(await store.restate(sale)).toBe(true);
+        expect(await store.replaySale(sale)).toBe(true);
       }
       expect(await store.takeBack(ref, AUTHORIZATION, second)).toBe(false);
       expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(false);
@@ -799,7 +799,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await speak(late, false);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
       expect(
-        await store.restate({
+        await store.replaySale({
           ref,
           authorizationId: AUTHORIZATION,
           requester: first,
@@ -826,7 +826,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const lost = store.refOf(made.payment, made.identity, first);
       const { authorizationId } = made.identity;
       const sale = { ref: lost, authorizationId, requester: first, isHandedOut: true };
-      expect(await store.restate(sale)).toBe(false);
+      expect(await store.replaySale(sale)).toBe(false);
       await store.speak(CHAIN_ID, process, () => true);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
       expect((await claim(second, aPayment(), true)).kind).toBe('claimed');
@@ -853,7 +853,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         requester: first,
         isHandedOut: true,
       };
-      expect(await store.restate(sale)).toBe(true);
+      expect(await store.replaySale(sale)).toBe(true);
       expect(await look(made)).toMatchObject({ known: { id: live.id } });
     });
 
@@ -864,8 +864,8 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await world.pass(5);
       await world.goBackBeforeSale(ref);
       const told = { ref, reason: 'settlement_not_sent' } as const;
-      expect(await store.restateWithdrawal(told)).toBe(true);
-      expect(await store.restateWithdrawal(told)).toBe(true);
+      expect(await store.replayWithdrawal(told)).toBe(true);
+      expect(await store.replayWithdrawal(told)).toBe(true);
       expect(await store.join(ref, second)).toMatchObject({
         view: { state: 'withdrawn', reason: 'settlement_not_sent', transaction: undefined },
       });
@@ -879,11 +879,11 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const [sent, handedOut] = [await claimed(first), await claimed(first, aPayment(), true)];
       await world.broadcast(sent, TX);
       await world.goBackBeforeSale(sent);
-      expect(await store.restateWithdrawal({ ref: sent, reason })).toBe(false);
-      expect(await store.restateWithdrawal({ ref: handedOut, reason })).toBe(false);
+      expect(await store.replayWithdrawal({ ref: sent, reason })).toBe(false);
+      expect(await store.replayWithdrawal({ ref: handedOut, reason })).toBe(false);
       expect((await store.join(sent, first)).kind).not.toBe('gone');
       const unknown = { ...sent, id: `${sent.id.slice(0, -1)}_` };
-      expect(await store.restateWithdrawal({ ref: unknown, reason })).toBe(true);
+      expect(await store.replayWithdrawal({ ref: unknown, reason })).toBe(true);
     });
 
     it('does not withdraw again what somebody was told success of, and calls nothing sent that has ended', async () => {
@@ -891,17 +891,17 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const sold = await claimed(first);
       await world.goBackBeforeSale(sold);
       expect(
-        await store.restate({
+        await store.replaySale({
           ref: sold,
           authorizationId: AUTHORIZATION,
           requester: first,
           isHandedOut: false,
         }),
       ).toBe(true);
-      expect(await store.restateWithdrawal({ ref: sold, reason })).toBe(false);
+      expect(await store.replayWithdrawal({ ref: sold, reason })).toBe(false);
       const refused = await claimed(first);
       await world.refuse(refused, 'invalid_exact_evm_insufficient_balance');
-      expect(await store.restateWithdrawal({ ref: refused, reason })).toBe(true);
+      expect(await store.replayWithdrawal({ ref: refused, reason })).toBe(true);
       expect(await store.join(refused, first)).toMatchObject({
         view: { state: 'withdrawn', reason: 'invalid_exact_evm_insufficient_balance' },
       });
