@@ -23,7 +23,7 @@ import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js
 import { SETTLEMENT_QUEUES } from '../../settlement/settlement.module.js';
 import type { GoodJudgement } from '../verify/payment-verifier.js';
 import { KEY_REFUSALS } from './key-binding.js';
-import { BESIDE_A_REQUEST, OwedSteps } from './owed-steps.js';
+import { BACKGROUND_STEP_FAILED, DeferredSteps } from './owed-steps.js';
 import { RequesterWait } from './requester-wait.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { NamedContext, Round } from './settle-context.js';
@@ -42,7 +42,7 @@ export class Claiming {
     private readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>,
     @Inject(SettlementEvents) private readonly news: Pick<SettlementEvents, 'listen'>,
     private readonly admission: Admission,
-    private readonly owed: OwedSteps,
+    private readonly deferred: DeferredSteps,
     private readonly acknowledged: AcknowledgedAnswers,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
     @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>,
@@ -88,7 +88,7 @@ export class Claiming {
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
       // The claim may have been stored without its answer, and a 202 may have been sold with it.
-      this.owed.owe(() => this.#giveUp(context, ref, wait.knownHash));
+      this.deferred.defer(() => this.#giveUp(context, ref, wait.knownHash));
       return {
         answer:
           wait.knownHash === undefined
@@ -104,7 +104,7 @@ export class Claiming {
   #label({ request: { labelTag = '' } }: NamedContext, ref: ClaimRef): void {
     if (labelTag === '') return;
     this.labels.note(labelTag, ref).catch((err: unknown) => {
-      this.logger.warn({ what: 'a label of a claim', err }, BESIDE_A_REQUEST);
+      this.logger.warn({ what: 'a label of a claim', err }, BACKGROUND_STEP_FAILED);
     });
   }
 
@@ -187,7 +187,7 @@ export class Claiming {
       return { answer: answers.failure('duplicate_settlement', view.transaction) };
     } catch (error) {
       if (error instanceof RedisUnavailableError) {
-        this.owed.owe(() => this.#giveUp(context, ref, undefined));
+        this.deferred.defer(() => this.#giveUp(context, ref, undefined));
       }
       throw error;
     }
@@ -236,7 +236,7 @@ export class Claiming {
       connection: request.connection,
       finality: request.finality,
       deadlineAt: request.arrivedAt + this.config.settleWaitMs,
-      owed: this.owed,
+      deferred: this.deferred,
       acknowledged: this.acknowledged,
       isRepeatable,
       unknownFailure: reasons.transactionFailed,

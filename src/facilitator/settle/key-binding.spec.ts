@@ -7,7 +7,7 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import { KeyBinding, type KeyResult } from './key-binding.js';
-import { OwedSteps } from './owed-steps.js';
+import { DeferredSteps } from './owed-steps.js';
 
 const PAYMENT: BoundPayment = { chainId: 56, authorizationId: 'mine', termsTag: 't' };
 const OTHER: Binding = {
@@ -63,7 +63,7 @@ function aKey({
       return Promise.resolve(archived);
     },
   };
-  const owed = new OwedSteps({ warn: () => undefined });
+  const owed = new DeferredSteps({ warn: () => undefined });
   return { key: new KeyBinding(store, archive, owed, requester, PAYMENT), steps };
 }
 

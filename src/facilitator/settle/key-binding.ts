@@ -7,7 +7,7 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import type { ArchivedPayments } from '../status/archived-payments.js';
-import type { OwedSteps } from './owed-steps.js';
+import type { DeferredSteps } from './owed-steps.js';
 
 type Store = Pick<SettlementStore, 'bind' | 'takeOver' | 'unbind' | 'hasClaim'>;
 
@@ -30,7 +30,7 @@ export class KeyBinding {
   constructor(
     private readonly store: Store,
     private readonly archived: Pick<ArchivedPayments, 'hasClaim'>,
-    private readonly owed: OwedSteps,
+    private readonly deferred: DeferredSteps,
     private readonly requester: Requester,
     private readonly payment: BoundPayment,
   ) {}
@@ -69,7 +69,7 @@ export class KeyBinding {
   async unbind(): Promise<void> {
     if (!this.#hasBound) return;
     this.#hasBound = false;
-    await this.owed.takeOrOwe(() => this.store.unbind(this.requester, this.payment));
+    await this.deferred.runOrDefer(() => this.store.unbind(this.requester, this.payment));
   }
 }
 

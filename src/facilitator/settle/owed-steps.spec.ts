@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { OwedSteps } from './owed-steps.js';
+import { DeferredSteps } from './owed-steps.js';
 
 describe('steps that are owed to a ledger which is away', () => {
   let isAway: boolean;
   let taken: string[];
   let trouble: unknown[];
-  let owed: OwedSteps;
+  let owed: DeferredSteps;
 
   beforeEach(() => {
     jest.useFakeTimers();
     isAway = true;
     taken = [];
     trouble = [];
-    owed = new OwedSteps({ warn: (what: unknown) => trouble.push(what) });
+    owed = new DeferredSteps({ warn: (what: unknown) => trouble.push(what) });
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -26,13 +26,13 @@ describe('steps that are owed to a ledger which is away', () => {
 
   it('are taken at once while it is there, and nothing is owed', async () => {
     isAway = false;
-    await owed.takeOrOwe(step('a'));
+    await owed.runOrDefer(step('a'));
     expect([taken, owed.count]).toEqual([['a'], 0]);
   });
 
   it('are taken within a second of its return, in their order, each once', async () => {
-    await owed.takeOrOwe(step('a'));
-    await owed.takeOrOwe(step('b'));
+    await owed.runOrDefer(step('a'));
+    await owed.runOrDefer(step('b'));
     await jest.advanceTimersByTimeAsync(3000);
     expect([taken, owed.count]).toEqual([[], 2]);
     isAway = false;
@@ -44,17 +44,17 @@ describe('steps that are owed to a ledger which is away', () => {
   });
 
   it('are taken again after one that fails for ever, which stays owed', async () => {
-    owed.owe(() => Promise.reject(new Error('never')));
-    owed.owe(step('b'));
+    owed.defer(() => Promise.reject(new Error('never')));
+    owed.defer(step('b'));
     isAway = false;
     await jest.advanceTimersByTimeAsync(2000);
     expect([taken, owed.count]).toEqual([['b'], 1]);
   });
 
   it('are all taken when there are more than go together', async () => {
-    for (let count = 0; count < 120; count += 1) owed.owe(step(`${count}`));
+    for (let count = 0; count < 120; count += 1) owed.defer(step(`${count}`));
     isAway = false;
-    await owed.takeAll();
+    await owed.runAll();
     expect(taken).toHaveLength(120);
   });
 
@@ -63,13 +63,13 @@ describe('steps that are owed to a ledger which is away', () => {
     let begun = 0;
     const gate = new Promise<void>((resolve) => (go = resolve));
     for (let count = 0; count < 60; count += 1) {
-      owed.owe(() => {
+      owed.defer(() => {
         begun += 1;
         return gate;
       });
     }
-    const first = owed.takeAll();
-    await owed.takeAll();
+    const first = owed.runAll();
+    await owed.runAll();
     expect(begun).toBe(50);
     go();
     await first;
@@ -77,10 +77,10 @@ describe('steps that are owed to a ledger which is away', () => {
   });
 
   it('are bounded: the oldest is let go, which is reported', async () => {
-    for (let count = 0; count <= 10_000; count += 1) owed.owe(step(`${count}`));
+    for (let count = 0; count <= 10_000; count += 1) owed.defer(step(`${count}`));
     expect([owed.count, trouble.length]).toEqual([10_000, 1]);
     isAway = false;
-    await owed.takeAll();
+    await owed.runAll();
     expect([taken[0], taken.at(-1)]).toEqual(['1', '10000']);
   });
 });

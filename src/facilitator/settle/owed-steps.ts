@@ -2,47 +2,47 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 
 /** Beyond this many the oldest are let go: what they would give up frees itself in time. */
-const OWED_MAX = 10_000;
+const DEFERRED_MAX = 10_000;
 const AGAIN_MS = 1000;
 const TOGETHER = 50;
 
 /** The log line of a step that fails beside the requests. */
-export const BESIDE_A_REQUEST = 'a background step of a settle request failed';
+export const BACKGROUND_STEP_FAILED = 'a background step of a settle request failed';
 
-type OwedStep = () => Promise<unknown>;
+type DeferredStep = () => Promise<unknown>;
 
 /**
  * Steps that give something up in the ledger, and could not be taken while it was away. They are taken
  * when it is back.
  */
 @Injectable()
-export class OwedSteps {
-  readonly #steps: OwedStep[] = [];
+export class DeferredSteps {
+  readonly #steps: DeferredStep[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isTaking = false;
 
   constructor(@Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>) {}
 
-  owe(step: OwedStep): void {
-    if (this.#steps.length >= OWED_MAX) {
+  defer(step: DeferredStep): void {
+    if (this.#steps.length >= DEFERRED_MAX) {
       this.#steps.shift();
       const err = new Error('too many deferred ledger steps: the oldest one was dropped');
-      this.logger.warn({ what: 'deferred ledger steps', err }, BESIDE_A_REQUEST);
+      this.logger.warn({ what: 'deferred ledger steps', err }, BACKGROUND_STEP_FAILED);
     }
     this.#steps.push(step);
-    this.#timer ??= setInterval(() => void this.takeAll(), AGAIN_MS).unref();
+    this.#timer ??= setInterval(() => void this.runAll(), AGAIN_MS).unref();
   }
 
   /** Takes the step now, or later where the ledger is away. */
-  async takeOrOwe(step: OwedStep): Promise<void> {
+  async runOrDefer(step: DeferredStep): Promise<void> {
     try {
       await step();
     } catch {
-      this.owe(step);
+      this.defer(step);
     }
   }
 
-  async takeAll(): Promise<void> {
+  async runAll(): Promise<void> {
     if (this.#isTaking) return;
     this.#isTaking = true;
     try {

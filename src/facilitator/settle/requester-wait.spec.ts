@@ -10,7 +10,7 @@ import type { Requester } from '../../settlement/ledger/requester.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { Finality } from '../../settlement/model/settlement.js';
-import { OwedSteps } from './owed-steps.js';
+import { DeferredSteps } from './owed-steps.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
 import { SettleAnswers } from './settle-answer.js';
 import { AcknowledgedAnswers } from './told-answers.js';
@@ -34,7 +34,7 @@ class FakeConnection implements Connection {
 describe('a requester that waits', () => {
   let store: MemorySettlementStore;
   let listeners: Map<string, Set<(news: News) => void>>;
-  let owed: OwedSteps;
+  let owed: DeferredSteps;
   let made: ReturnType<typeof aPayment>;
 
   beforeEach(() => {
@@ -45,7 +45,7 @@ describe('a requester that waits', () => {
       const news: News = { kind: kind as News['kind'], transaction, reason: undefined };
       for (const listener of listeners.get(id) ?? []) listener(news);
     };
-    owed = new OwedSteps(SILENT);
+    owed = new DeferredSteps(SILENT);
     made = aPayment();
   });
   afterEach(() => {
@@ -90,7 +90,7 @@ describe('a requester that waits', () => {
       connection,
       finality,
       deadlineAt: Date.now() + WAIT_MS,
-      owed,
+      deferred: owed,
       acknowledged: new AcknowledgedAnswers(
         store,
         owed,

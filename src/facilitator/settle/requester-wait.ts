@@ -12,7 +12,7 @@ import {
   isSuccessAt,
   type SettlementView,
 } from '../../settlement/model/settlement.js';
-import type { OwedSteps } from './owed-steps.js';
+import type { DeferredSteps } from './owed-steps.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { AcknowledgedAnswers } from './told-answers.js';
 
@@ -34,7 +34,7 @@ interface WaitOptions {
   readonly finality: Finality;
   /** Milliseconds since the epoch at which the requester is answered whatever is known. */
   readonly deadlineAt: number;
-  readonly owed: OwedSteps;
+  readonly deferred: DeferredSteps;
   readonly acknowledged: Pick<AcknowledgedAnswers, 'sold' | 'withdrawn'>;
   /** Whether requesters other than the one with the sale may get success. */
   readonly isRepeatable: boolean;
@@ -269,11 +269,11 @@ export class RequesterWait {
   }
 
   async #hangUp(): Promise<void> {
-    await this.options.owed.takeOrOwe(() => this.#giveUp());
+    await this.options.deferred.runOrDefer(() => this.#giveUp());
   }
 
   #giveUpLater(): void {
-    this.options.owed.owe(() => this.#giveUp());
+    this.options.deferred.defer(() => this.#giveUp());
   }
 
   /** Gives up what this requester may hold: a sale whose answer was never sent, and its place among the waiting. */

@@ -7,7 +7,7 @@ import { SettlementModule } from '../../settlement/settlement.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { Claiming } from './claiming.js';
 import { LostClaims } from './lost-claims.js';
-import { OwedSteps } from './owed-steps.js';
+import { DeferredSteps } from './owed-steps.js';
 import { PastAnswers } from './past-answers.js';
 import { SettleService } from './settle.service.js';
 import { AcknowledgedAnswers } from './told-answers.js';
@@ -19,7 +19,14 @@ export class SettleModule {
     return {
       module: SettleModule,
       imports: [ChainModule, LedgerModule, ProcessesModule, VerificationModule, settlement],
-      providers: [OwedSteps, AcknowledgedAnswers, LostClaims, PastAnswers, Claiming, SettleService],
+      providers: [
+        DeferredSteps,
+        AcknowledgedAnswers,
+        LostClaims,
+        PastAnswers,
+        Claiming,
+        SettleService,
+      ],
       exports: [SettleService, settlement],
     };
   }

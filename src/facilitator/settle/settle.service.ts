@@ -23,7 +23,7 @@ import { ArchivedPayments } from '../status/archived-payments.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';
 import { Claiming } from './claiming.js';
 import { boundPaymentOf, KEY_REFUSALS, KeyBinding } from './key-binding.js';
-import { OwedSteps } from './owed-steps.js';
+import { DeferredSteps } from './owed-steps.js';
 import { PastAnswers } from './past-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { NamedContext, Round, SettleContext, SettleRequest } from './settle-context.js';
@@ -52,7 +52,7 @@ export class SettleService {
     private readonly claiming: Claiming,
     private readonly past: PastAnswers,
     private readonly archived: ArchivedPayments,
-    private readonly owed: OwedSteps,
+    private readonly deferred: DeferredSteps,
     @Inject(ProcessRegistry) private readonly processes: Pick<ProcessRegistry, 'processId'>,
   ) {}
 
@@ -203,7 +203,7 @@ export class SettleService {
   #named(context: SettleContext, identity: PaymentIdentity): NamedContext {
     const { request, requester } = context;
     const payment = boundPaymentOf(request.payment.requirements.chainId, identity);
-    const key = new KeyBinding(this.store, this.archived, this.owed, requester, payment);
+    const key = new KeyBinding(this.store, this.archived, this.deferred, requester, payment);
     return { ...context, identity, key };
   }
 }

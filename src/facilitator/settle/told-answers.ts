@@ -9,7 +9,7 @@ import type {
   SettlementStore,
   AcknowledgedWithdrawal,
 } from '../../settlement/ledger/settlement-store.js';
-import { BESIDE_A_REQUEST, OwedSteps } from './owed-steps.js';
+import { BACKGROUND_STEP_FAILED, DeferredSteps } from './owed-steps.js';
 import { Presence } from './presence.js';
 import { RecentAnswers } from './recent-answers.js';
 
@@ -28,7 +28,7 @@ export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
 
   constructor(
     @Inject(SETTLEMENT_STORE) private readonly store: SettlementStore,
-    private readonly owed: OwedSteps,
+    private readonly deferred: DeferredSteps,
     @Inject(ProcessRegistry) { processId }: Pick<ProcessRegistry, 'processId'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'networks'>,
     @Inject(PinoLogger) logger: Pick<PinoLogger, 'warn'>,
@@ -37,7 +37,7 @@ export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
       logger.warn({ chainId }, LEDGER_WENT_BACK);
     });
     const troubled = (what: string) => (err: unknown) => {
-      logger.warn({ what, err }, BESIDE_A_REQUEST);
+      logger.warn({ what, err }, BACKGROUND_STEP_FAILED);
     };
     this.#sales = new RecentAnswers((sale) => store.replaySale(sale), troubled('restating a sale'));
     const notWithdrawn = troubled('restating a withdrawal');
@@ -77,7 +77,7 @@ export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
     this.#sales.note(sale);
     return async () => {
       this.#sales.takenBack(sale);
-      await this.owed.takeOrOwe(async () => {
+      await this.deferred.runOrDefer(async () => {
         await this.store.takeBack(ref, authorizationId, requester);
         // After a 202 no requester waits, so none can leave.
         if (isHandedOut) await this.store.leave(ref, requester, 'closed', undefined);

@@ -1,6 +1,6 @@
 import { Claiming } from '../../../src/facilitator/settle/claiming.js';
 import type { LostClaims } from '../../../src/facilitator/settle/lost-claims.js';
-import { OwedSteps } from '../../../src/facilitator/settle/owed-steps.js';
+import { DeferredSteps } from '../../../src/facilitator/settle/owed-steps.js';
 import { PastAnswers } from '../../../src/facilitator/settle/past-answers.js';
 import { SettleService } from '../../../src/facilitator/settle/settle.service.js';
 import { AcknowledgedAnswers } from '../../../src/facilitator/settle/told-answers.js';
@@ -42,7 +42,7 @@ export function aSettleService(world: SettleWorld): SettleService {
   const processes = { processId: 'p' };
   const verifier = aVerifier(world.judges);
   const archived = new ArchivedPayments(world.archive, verifier);
-  const owed = new OwedSteps(logger);
+  const owed = new DeferredSteps(logger);
   const told = new AcknowledgedAnswers(store, owed, processes, settings, logger);
   const claiming = new Claiming(
     store,
