@@ -231,13 +231,13 @@ function reasonAgainst(role: Role | undefined): Reason | undefined {
 
 /** Counts a success that was told, and one that was not heard less. */
 function counted(answer: SettleAnswer, heard: Heard | undefined): SettleAnswer {
-  const { body, status, takeBack } = answer;
+  const { body, status, rollBack: takeBack } = answer;
   if (heard === undefined || (!body.success && status !== 202)) return answer;
   heard.successes += 1;
   if (takeBack === undefined) return answer;
   return {
     ...answer,
-    takeBack: () => {
+    rollBack: () => {
       heard.successes -= 1;
       return takeBack();
     },

@@ -179,7 +179,7 @@ describe('the facilitator', () => {
         undefined,
       ],
       ['pending', () => answers.pending(TX), 'pending', 'settlement_pending'],
-      ['a 202', () => answers.handedOut({ id: 'c' }, takeBack), 'accepted', undefined],
+      ['a 202', () => answers.accepted({ id: 'c' }, takeBack), 'accepted', undefined],
       ['failure', () => answers.failure('no_gas'), 'failure', 'no_gas'],
       ['a client that hung up', () => undefined, 'hung_up', undefined],
       ['a fault of its own', () => new Error('x'), 'failure', 'unexpected_settle_error'],

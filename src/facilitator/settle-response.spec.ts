@@ -127,7 +127,7 @@ describe('an answer that sells', () => {
       takenBack += 1;
       return Promise.resolve();
     };
-    sendSettleAnswer(response.asResponse, anAnswer({ takeBack }));
+    sendSettleAnswer(response.asResponse, anAnswer({ rollBack: takeBack }));
     return { response, count: () => takenBack };
   };
 

@@ -27,7 +27,7 @@ export function connectionOf(response: ServerResponse): Connection {
  * byte of it was handed over.
  */
 export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer): void {
-  const { takeBack, settlementId, finality, retryAfterSeconds, status, body } = answer;
+  const { rollBack: takeBack, settlementId, finality, retryAfterSeconds, status, body } = answer;
   const { extensionResponses } = answer;
   if (takeBack !== undefined) {
     if (response.destroyed || response.socket?.writable !== true) {

@@ -88,7 +88,7 @@ describe('settlements that leave a ledger', () => {
     const claimed = await world.store.claim(requester, {
       payment,
       identity,
-      isHandedOut: false,
+      isAccepted: false,
       means: { balance: 10n ** 24n, allowance: 10n ** 24n },
     });
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);

@@ -117,7 +117,7 @@ export const SETTLED: JsonObject = {
   extra: { settlementId: ID, logIndex: 0, batchSize: 1 },
 };
 
-export const HANDED_OUT: JsonObject = {
+export const ACCEPTED: JsonObject = {
   success: false,
   transaction: '',
   network: NETWORK,

@@ -197,7 +197,7 @@ function pathsOf({
           202: jsonAnswer(
             'Accepted for this request, by `Prefer: respond-async`.',
             'SettleAnswer',
-            examples.HANDED_OUT,
+            examples.ACCEPTED,
             ['Settlement-Id', 'Settle-Finality', 'Location', 'X-Simulated'],
           ),
           409: jsonAnswer(

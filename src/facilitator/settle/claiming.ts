@@ -73,7 +73,7 @@ export class Claiming {
           identity,
           payment,
           means: verdict.means,
-          isHandedOut: request.isAsync,
+          isAccepted: request.isAsync,
         }),
       );
       if (claimed.kind !== 'claimed') {
@@ -198,8 +198,8 @@ export class Claiming {
     ref: ClaimRef,
     view: SettlementView | undefined,
   ): SettleAnswer {
-    const takeBack = this.acknowledged.sold({ ref, authorizationId, requester, isHandedOut: true });
-    return answers.of(ref.id).handedOut({ id: ref.id, transaction: view?.transaction }, takeBack);
+    const rollBack = this.acknowledged.sold({ ref, authorizationId, requester, isAccepted: true });
+    return answers.of(ref.id).accepted({ id: ref.id, transaction: view?.transaction }, rollBack);
   }
 
   /** Gives up what a requester may hold in the ledger. */
@@ -208,7 +208,7 @@ export class Claiming {
     ref: ClaimRef,
     knownHash: RequesterWait['knownHash'],
   ): Promise<void> {
-    await this.store.takeBack(ref, identity.authorizationId, requester);
+    await this.store.rollBack(ref, identity.authorizationId, requester);
     await this.store.leave(ref, requester, 'closed', knownHash);
   }
 

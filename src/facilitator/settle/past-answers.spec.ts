@@ -125,7 +125,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       finality: 'finalized',
       body: { success: true, transaction: TX },
     });
-    expect(answer?.takeBack).toBeUndefined();
+    expect(answer?.rollBack).toBeUndefined();
   });
 
   it('is answered with 202 again where it was sold to this key', async () => {
@@ -273,7 +273,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       };
       await store.claim(requester, {
         identity: otherIdentity,
-        isHandedOut: false,
+        isAccepted: false,
         means: { balance: undefined, allowance: undefined },
         payment: anAcceptedPayment({ chainId }),
       });

@@ -117,13 +117,13 @@ export class PastAnswers {
     if (view === undefined) return undefined;
     // Where it cannot be written any more, it is taken back.
     const { authorizationId } = identity;
-    const takeBack = this.acknowledged.sold({
+    const rollBack = this.acknowledged.sold({
       ref,
       authorizationId,
       requester,
-      isHandedOut: false,
+      isAccepted: false,
     });
-    return answers.of(ref.id).success(view, takeBack);
+    return answers.of(ref.id).success(view, rollBack);
   }
 }
 
@@ -151,7 +151,7 @@ function answerTo(past: ArchivedPayment, { request, answers: blank }: SettleCont
       // This requester had the sale before: repeating the answer sells nothing.
       return say(
         request.isAsync
-          ? answers.handedOut(view, () => Promise.resolve())
+          ? answers.accepted(view, () => Promise.resolve())
           : answers.success(view, undefined),
       );
     }

@@ -6,7 +6,7 @@ const aSale = (id: string, requester = 'p.1'): AcknowledgedSale => ({
   ref: { chainId: 56, id },
   authorizationId: id,
   requester: { id: requester, keyTag: '', credentials: [], arrivedAt: 0 },
-  isHandedOut: false,
+  isAccepted: false,
 });
 
 describe('sales that a ledger which went back has forgotten', () => {

@@ -56,7 +56,7 @@ describe('a requester that waits', () => {
     const result = await store.claim(requester, {
       ...made,
       means: { balance: undefined, allowance: undefined },
-      isHandedOut: false,
+      isAccepted: false,
     });
     if (result.kind !== 'claimed') throw new Error(result.kind);
     return { chainId: CHAIN_ID, id: result.id };
@@ -335,7 +335,7 @@ describe('a requester that waits', () => {
     store.happens(ref.id, 'included', TX);
     const waited = await waitOf(ref, first).run(false);
     if (waited.kind !== 'answered') throw new Error(waited.kind);
-    await waited.answer?.takeBack?.();
+    await waited.answer?.rollBack?.();
     expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
   });
 

@@ -187,7 +187,7 @@ export class RequesterWait {
         return answered(
           answers.success(
             view,
-            told.sold({ ref: this.ref, authorizationId, requester, isHandedOut: false }),
+            told.sold({ ref: this.ref, authorizationId, requester, isAccepted: false }),
           ),
         );
       case 'not_yet':
@@ -279,7 +279,7 @@ export class RequesterWait {
   /** Gives up what this requester may hold: a sale whose answer was never sent, and its place among the waiting. */
   async #giveUp(): Promise<void> {
     const { store, requester, authorizationId } = this.options;
-    if (this.#mayHaveSale) await store.takeBack(this.ref, authorizationId, requester);
+    if (this.#mayHaveSale) await store.rollBack(this.ref, authorizationId, requester);
     await store.leave(this.ref, requester, 'closed', this.#hash);
   }
 }

@@ -36,14 +36,14 @@ describe('the answer to a settle', () => {
     });
     expect(answer.body.errorMessage?.length).toBeGreaterThan(10);
     expect(answer.retryAfterSeconds).toBe(seconds);
-    expect(answer.takeBack).toBeUndefined();
+    expect(answer.rollBack).toBeUndefined();
   });
 
   it('names the hash wherever one is known', () => {
     const hashes = [
       answersTo().pending(TX),
       answersTo().failure('duplicate_settlement', TX),
-      answersTo().handedOut({ id: 'claim', transaction: TX }, takeBack),
+      answersTo().accepted({ id: 'claim', transaction: TX }, takeBack),
       answersTo().success(aSettlementView({ transaction: TX, isPaid: true }), takeBack),
     ].map(({ body }) => body.transaction);
     expect(hashes).toEqual([TX, TX, TX, TX]);
@@ -92,14 +92,14 @@ describe('the answer to a settle', () => {
       success: true,
       extra: { settlementId: 'claim', logIndex: 0, batchSize: 3 },
     });
-    expect(answer.takeBack).toBe(takeBack);
+    expect(answer.rollBack).toBe(takeBack);
     const again = answersTo().success(aSettlementView({ isPaid: true }), undefined);
     expect(again.body.extra).toEqual({ settlementId: 'claim' });
     expect('takeBack' in again).toBe(false);
   });
 
   it('that hands a claim out is no success: nothing is known of it yet', () => {
-    expect(answersTo().handedOut({ id: 'claim' }, takeBack)).toMatchObject({
+    expect(answersTo().accepted({ id: 'claim' }, takeBack)).toMatchObject({
       status: 202,
       takeBack,
       body: { success: false, transaction: '', extra: { settlementId: 'claim' } },

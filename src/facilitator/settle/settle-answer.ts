@@ -35,7 +35,7 @@ export interface SettleAnswer {
   /** What becomes of what the request carried beside the payment. */
   readonly extensionResponses?: string;
   /** Present when the answer sells: to be called when the response closes before it is finished. */
-  readonly takeBack?: () => Promise<void>;
+  readonly rollBack?: () => Promise<void>;
 }
 
 /** Builds the answers to one requester. */
@@ -91,7 +91,7 @@ export class SettleAnswers {
     return { ...this.failure('network_unavailable'), cause };
   }
 
-  success(view: SettlementView, takeBack: (() => Promise<void>) | undefined): SettleAnswer {
+  success(view: SettlementView, rollBack: (() => Promise<void>) | undefined): SettleAnswer {
     const answer = this.#answer({ success: true, transaction: view.transaction ?? '' }, 200);
     return {
       ...answer,
@@ -105,20 +105,20 @@ export class SettleAnswers {
           ...(view.batchSize !== undefined && { batchSize: view.batchSize }),
         },
       },
-      ...(takeBack !== undefined && { takeBack }),
+      ...(rollBack !== undefined && { rollBack: rollBack }),
     };
   }
 
   /** 202: the settlement is this requester's to look up; nothing is known of its outcome yet. */
-  handedOut(
+  accepted(
     view: { id: string; transaction?: Hex | undefined },
-    takeBack: () => Promise<void>,
+    rollBack: () => Promise<void>,
   ): SettleAnswer {
     const answer = this.#answer({ success: false, transaction: view.transaction ?? '' }, 202);
     return {
       ...answer,
       body: { ...answer.body, extra: { settlementId: view.id } },
-      takeBack,
+      rollBack: rollBack,
     };
   }
 

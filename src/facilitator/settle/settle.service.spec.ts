@@ -569,7 +569,7 @@ describe('SettleService', () => {
       const body = { success: false, errorReason: 'duplicate_settlement', transaction: '' };
       expect((await settle(payment, { isAsync }))?.body).toMatchObject(body);
     }
-    await handed?.takeBack?.();
+    await handed?.rollBack?.();
     const again = settle(payment, { isAsync: true });
     await pass(RESTATE_MS);
     expect((await again)?.status).toBe(202);
@@ -625,7 +625,7 @@ describe('SettleService', () => {
     expect((await settle(payment, asked))?.status).toBe(202);
     const broken = await settle(payment, asked);
     expect(broken?.status).toBe(202);
-    await broken?.takeBack?.();
+    await broken?.rollBack?.();
     store.forgetAll();
     await pass(1100);
     expect((await settle(payment, { isAsync: true }))?.body).toMatchObject({
@@ -708,7 +708,7 @@ describe('SettleService', () => {
     store.adopt = (...args) => adopt(...args).finally(() => (connection.isWritable = false));
     await pass(1100);
     // Where it cannot be written, it is taken back.
-    await (await settling)?.takeBack?.();
+    await (await settling)?.rollBack?.();
     // A ledger that lost everything knows no early requesters.
     await pass(60_000);
     const again = settle(payment);
@@ -780,7 +780,7 @@ describe('SettleService', () => {
     it('that was settled for nothing is another one’s when the answer did not arrive', async () => {
       const free = await anUpto('0');
       const answer = await settle(free);
-      await answer?.takeBack?.();
+      await answer?.rollBack?.();
       const more = await settle(await anUpto('400'));
       expect(more?.body).toMatchObject({ errorReason: 'duplicate_settlement' });
       expect((await settle(free))?.body).toMatchObject({ success: true, amount: '0' });

@@ -94,7 +94,7 @@ describe('a simulated settle', () => {
     expect(sold?.body.success).toBe(true);
     expect((await settle('reorg', { keyTag: 'order' }))?.body.success).toBe(true);
     expect((await settle('reorg'))?.body.errorReason).toBe('duplicate_settlement');
-    await sold?.takeBack?.();
+    await sold?.rollBack?.();
     expect((await settle('reorg'))?.body.success).toBe(true);
   });
 

@@ -188,9 +188,9 @@ export class SimulatedSettles {
       isOwn || isRepeatable
         ? Promise.resolve(true)
         : this.parts.store.sell(id, { requester, keyTag, at: this.#now() });
-    const takeBack = (): Promise<void> => this.parts.store.takeBack(id, requester);
+    const rollBack = (): Promise<void> => this.parts.store.rollBack(id, requester);
     if (isAsync) {
-      return (await sold()) ? answers.handedOut({ id, transaction }, takeBack) : duplicate();
+      return (await sold()) ? answers.accepted({ id, transaction }, rollBack) : duplicate();
     }
     if (isFailure(view)) {
       return answers.failure(view.reason ?? reasons.transactionFailed, transaction);
@@ -198,7 +198,7 @@ export class SimulatedSettles {
     if (!isPaidAt(view))
       return transaction === undefined ? duplicate() : answers.pending(transaction);
     // A success is sold before it is said, as a real one is.
-    return (await sold()) ? answers.success(successView(view, finality), takeBack) : duplicate();
+    return (await sold()) ? answers.success(successView(view, finality), rollBack) : duplicate();
   }
 
   async #wait(caller: string, ms: number, connection: Connection): Promise<void> {

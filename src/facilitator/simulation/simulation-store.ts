@@ -22,7 +22,7 @@ export interface SimulationStore {
   find(id: string): Promise<Simulated | undefined>;
   /** @returns whether it is this requester's now. */
   sell(id: string, sale: SimulatedSale): Promise<boolean>;
-  takeBack(id: string, requester: string): Promise<void>;
+  rollBack(id: string, requester: string): Promise<void>;
 }
 
 /** KEYS[1] the settlement, KEYS[2] those of its API key; ARGV record, id, seconds, most. Returns 0 full, 1 new, 2 known. */
@@ -108,7 +108,7 @@ export class RedisSimulationStore implements SimulationStore {
     return sold === 1;
   }
 
-  async takeBack(id: string, requester: string): Promise<void> {
+  async rollBack(id: string, requester: string): Promise<void> {
     await runKeyedScript(this.redis, TAKE_BACK, [keyOf(id)], [requester]);
   }
 }

@@ -54,7 +54,7 @@ export function laneMetrics(
       // An increase is seen only of a series that was there before it.
       for (const counter of series.laneCounters) counter.inc(labels, 0);
       const { network } = labels;
-      series.collectedAgain.inc({ network }, 0);
+      series.resubmitted.inc({ network }, 0);
       for (const reason of PARK_REASONS) series.parkings.inc({ network, reason }, 0);
       series.opened.inc(labels);
     },
@@ -108,8 +108,8 @@ export function laneMetrics(
       if (included === undefined || !endings.some(({ state }) => state === 'finalized')) return;
       series.finalitySeconds.observe({ network }, (performance.now() - included) / 1000);
     },
-    collectedAgain: (lane, { length }) => {
-      series.collectedAgain.inc({ network: labelsOf(lane).network }, length);
+    resubmitted: (lane, { length }) => {
+      series.resubmitted.inc({ network: labelsOf(lane).network }, length);
     },
     parked: (lane, _, reason) => {
       series.parkings.inc({ network: labelsOf(lane).network, reason });
@@ -203,7 +203,7 @@ function laneSeries(registry: Registry) {
       labelNames: ['network', 'state', 'paid', 'reason'],
       registers,
     }),
-    collectedAgain: new Counter({
+    resubmitted: new Counter({
       name: 'x402_settlements_collected_again_total',
       help: 'Settlements reported as success that a reorganisation removed; they are resubmitted.',
       labelNames: ['network'],

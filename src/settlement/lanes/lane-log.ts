@@ -81,7 +81,7 @@ export function laneLog(logger: PinoLogger): LaneObserver {
         );
       }
     },
-    collectedAgain: (lane, settlementIds) => {
+    resubmitted: (lane, settlementIds) => {
       logger.error(
         { lane, settlementIds },
         'a reorganisation dropped a payment whose success was acknowledged; the payment is being resubmitted',

@@ -20,7 +20,7 @@ export interface LaneObserver {
   /** @param attempt - `undefined` for settlements whose attempts were dead before. */
   ended(lane: string, attempt: Attempt | undefined, endings: readonly Ending[]): void;
   /** Success of these was acknowledged, and the chain dropped their payment: they are resubmitted. */
-  collectedAgain(lane: string, settlementIds: readonly string[]): void;
+  resubmitted(lane: string, settlementIds: readonly string[]): void;
   /** The outcome of a settlement cannot be read now. A background task asks for it again. */
   parked(lane: string, settlementId: string, why: ParkReason): void;
   /** How many are parked on a chain. */

@@ -257,7 +257,7 @@ export interface TakenSettlement {
   /** How often it was put off because nothing could be said of it; see `LaneQueue.postpone`. */
   readonly tries: number;
   /** Its success was acknowledged: it is resubmitted until its deadline and never refused. */
-  readonly isCollectedAgain: boolean;
+  readonly isResubmitted: boolean;
   /** Present where an attempt carried it that is dead now. */
   readonly sentBefore?: SentBefore;
 }
@@ -290,7 +290,7 @@ export interface StoredSettlement {
   readonly accountNonce: number | undefined;
   /** What the ledger says; the chain may have replaced that block since. */
   readonly inclusion: StoredInclusion | undefined;
-  readonly isCollectedAgain: boolean;
+  readonly isResubmitted: boolean;
 }
 
 export interface OpenedLane {
@@ -362,7 +362,7 @@ export interface FinishResult {
    * Settlements that did not end: their success, or a 202 that was included, was acknowledged, and the attempt
    * died unpaid with the authorization unused. They are resubmitted until their deadline.
    */
-  readonly collectedAgain: readonly string[];
+  readonly resubmitted: readonly string[];
 }
 
 /** Why a settlement is not sent. */

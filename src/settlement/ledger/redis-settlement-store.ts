@@ -108,7 +108,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
-    const { identity, payment, means, isHandedOut } = claim;
+    const { identity, payment, means, isAccepted: isHandedOut } = claim;
     const { chainId, asset, authorization } = payment;
     const { id } = this.refOf(payment, identity, requester);
     const fields = paymentFields(payment, { ...identity, arrivedAt: requester.arrivedAt });
@@ -200,13 +200,13 @@ export class RedisSettlementStore implements SettlementStore {
     }
   }
 
-  async takeBack(
+  async rollBack(
     { chainId, id }: ClaimRef,
     authorizationId: string,
     requester: Requester,
   ): Promise<boolean> {
     const taken = await this.#run(
-      REQUESTER_SCRIPTS.takeBack,
+      REQUESTER_SCRIPTS.rollBack,
       chainId,
       [keys.recordKey(chainId, id), keys.lostSaleKey(chainId, authorizationId)],
       [requester.id, ...lifeOf(this.limits), UNSURE_MS],
@@ -242,7 +242,7 @@ export class RedisSettlementStore implements SettlementStore {
     ref: { chainId, id },
     authorizationId,
     requester,
-    isHandedOut,
+    isAccepted: isHandedOut,
   }: AcknowledgedSale): Promise<boolean> {
     const said = await this.#run(
       REQUESTER_SCRIPTS.replaySale,

@@ -6,7 +6,7 @@ export const REQUESTER_SCRIPTS = {
   claim: loadScript('claim'),
   join: loadScript('join'),
   redeem: loadScript('redeem'),
-  takeBack: loadScript('take_back'),
+  rollBack: loadScript('take_back'),
   leave: loadScript('leave'),
   replaySale: loadScript('restate_sale'),
   replayWithdrawal: loadScript('restate_withdrawal'),

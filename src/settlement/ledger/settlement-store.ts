@@ -48,7 +48,7 @@ export interface Claim {
   readonly payment: AcceptedPayment;
   readonly means: PayerMeans;
   /** The answer is a 202, which sells at once. */
-  readonly isHandedOut: boolean;
+  readonly isAccepted: boolean;
 }
 
 /** What of a payment says where its claims are. */
@@ -111,7 +111,7 @@ export interface AcknowledgedSale {
   readonly ref: ClaimRef;
   readonly authorizationId: string;
   readonly requester: Requester;
-  readonly isHandedOut: boolean;
+  readonly isAccepted: boolean;
 }
 
 export type AdoptResult =
@@ -192,7 +192,7 @@ export interface SettlementStore {
    * The response that sold did not finish. Only a sale to this requester is rolled back, and never one that a second
    * requester of its key got. Where the ledger lost the claim, it also forgets that this requester had the sale.
    */
-  takeBack(ref: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean>;
+  rollBack(ref: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean>;
 
   /**
    * The requester is gone: its time is up, or its client closed the connection. Where nothing was ever signed and no

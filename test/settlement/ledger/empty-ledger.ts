@@ -60,7 +60,7 @@ export async function emptyLedger(
         identity: { ...terms, signedTag: 'signed' },
         payment,
         means: { balance: 10n ** 30n, allowance: 10n ** 30n },
-        isHandedOut: isAsync,
+        isAccepted: isAsync,
       });
       if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
       claimants.set(claimed.id, requester);

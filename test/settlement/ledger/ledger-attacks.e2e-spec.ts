@@ -45,7 +45,7 @@ describe('the ledger under attack', () => {
     const result = await world.store.claim(requester, {
       ...made,
       means: { balance: 10n ** 24n, allowance: undefined },
-      isHandedOut,
+      isAccepted: isHandedOut,
     });
     if (result.kind !== 'claimed') throw new Error(result.kind);
     return { chainId: CHAIN_ID, id: result.id };
@@ -216,7 +216,7 @@ describe('the ledger under attack', () => {
     const result = await own.store.claim(requester, {
       ...made,
       means: { balance: undefined, allowance: undefined },
-      isHandedOut: false,
+      isAccepted: false,
     });
     if (result.kind !== 'claimed') throw new Error(result.kind);
     const ref = { chainId: CHAIN_ID, id: result.id };
@@ -263,7 +263,7 @@ describe('the ledger under attack', () => {
     const own = await LedgerWorld.start();
     const claim = { ...aPayment(), means: { balance: undefined, allowance: undefined } };
     const handOut = async (from: RedisSettlementStore): Promise<string> =>
-      (await from.claim(aRequester(), { ...claim, ...aPayment(), isHandedOut: true })).kind;
+      (await from.claim(aRequester(), { ...claim, ...aPayment(), isAccepted: true })).kind;
     expect(await handOut(own.store)).toBe('claimed');
     await own.redis.flushall();
     const ledger = new LedgerConnections(own.redis);
@@ -295,7 +295,7 @@ describe('the ledger under attack', () => {
       const result = await first.store.claim(seller, {
         ...made,
         means: { balance: 10n ** 24n, allowance: undefined },
-        isHandedOut: false,
+        isAccepted: false,
       });
       if (result.kind !== 'claimed') throw new Error(result.kind);
       return { chainId: CHAIN_ID, id: result.id };
@@ -329,7 +329,7 @@ describe('the ledger under attack', () => {
         ref: sold,
         authorizationId: 'known',
         requester: seller,
-        isHandedOut: false,
+        isAccepted: false,
       }),
     ).toBe(true);
     expect((await second.store.redeem(sold, other, 'included')).kind).toBe('lost');
@@ -404,8 +404,8 @@ describe('the ledger under attack', () => {
     await world.include(ref);
     gate.swallow(REQUESTER_SCRIPTS.redeem);
     expect((await again(() => store.redeem(ref, requester, 'included'))).kind).toBe('sold');
-    gate.swallow(REQUESTER_SCRIPTS.takeBack);
-    await again(() => store.takeBack(ref, made.identity.authorizationId, requester));
+    gate.swallow(REQUESTER_SCRIPTS.rollBack);
+    await again(() => store.rollBack(ref, made.identity.authorizationId, requester));
     expect((await again(() => store.redeem(ref, requester, 'included'))).kind).toBe('sold');
     const second = await again(() => store.claim(requester, { ...claim, ...aPayment() }));
     if (second.kind !== 'claimed') throw new Error(second.kind);

@@ -46,7 +46,7 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
   const [first, second, made] = [aRequester(), aRequester(), aPayment()];
   const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
   const claim = async (requester: typeof first): Promise<ClaimRef> => {
-    const claimed = await store.claim(requester, { ...made, means, isHandedOut: false });
+    const claimed = await store.claim(requester, { ...made, means, isAccepted: false });
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
     return { chainId: CHAIN_ID, id: claimed.id };
   };
@@ -82,7 +82,7 @@ it('a claim made while another one was lost is sold to no one else once a lane b
   const { authorizationId } = made.identity;
   const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
   const claim = async (requester: typeof first): Promise<ClaimRef> => {
-    const claimed = await store.claim(requester, { ...made, means, isHandedOut: false });
+    const claimed = await store.claim(requester, { ...made, means, isAccepted: false });
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
     return { chainId: CHAIN_ID, id: claimed.id };
   };
@@ -106,7 +106,7 @@ it('is unclaimed as of another time where it was sold meanwhile, and the answer 
   const own = await freshWorld();
   const [requester, made] = [aRequester(), aPayment()];
   const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
-  const claimed = await own.store.claim(requester, { ...made, means, isHandedOut: false });
+  const claimed = await own.store.claim(requester, { ...made, means, isAccepted: false });
   if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
   const ref: ClaimRef = { chainId: CHAIN_ID, id: claimed.id };
   await own.broadcast(ref, `0x${'6d'.repeat(32)}`);
@@ -121,7 +121,7 @@ it('is unclaimed as of another time where it was sold meanwhile, and the answer 
   expect(first).not.toBeNull();
   expect((await own.store.redeem(ref, requester, 'included')).kind).toBe('sold');
   expect(await unclaimedAt()).toBeNull();
-  await own.store.takeBack(ref, made.identity.authorizationId, requester);
+  await own.store.rollBack(ref, made.identity.authorizationId, requester);
   const { authorizationId } = made.identity;
   const sale = { ref, authorizationId, requester, isHandedOut: false };
   const second = await unclaimedAt();

@@ -324,7 +324,7 @@ describe('OutcomeQuestions', () => {
         payment,
         goesAlone: false,
         tries: 0,
-        isCollectedAgain: false,
+        isResubmitted: false,
         ...(sentBefore && { sentBefore }),
       };
       unresolved.holds(taken, USED, sinceBlock);

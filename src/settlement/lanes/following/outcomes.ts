@@ -159,14 +159,14 @@ export class Outcomes {
     const { observer, events, unresolved } = this.options;
     const tracked = subject.kind === 'attempt' ? subject.tracked : undefined;
     if (await this.#refuseUnsent(held, subject, endings)) return;
-    const { collectedAgain } = await this.options.endings.finish(
+    const { resubmitted: resubmitted } = await this.options.endings.finish(
       held,
       tracked?.accountNonce,
       endings,
     );
-    const ended = endings.filter(({ id }) => !collectedAgain.includes(id));
+    const ended = endings.filter(({ id }) => !resubmitted.includes(id));
     observer.ended(held.lane, tracked?.attempt, ended);
-    if (collectedAgain.length > 0) observer.collectedAgain(held.lane, collectedAgain);
+    if (resubmitted.length > 0) observer.resubmitted(held.lane, resubmitted);
     for (const { id, state } of endings) {
       const payment = tracked?.payments.get(id);
       tracked?.payments.delete(id);

@@ -83,11 +83,11 @@ export class ParkedFollower {
       return [this.#unparkingOf(asked.parked, result.kind === 'done' ? result.value : undefined)];
     });
     if (unparkings.length === 0) return;
-    const { collectedAgain } = await endings.unpark(chainId, unparkings);
+    const { resubmitted: resubmitted } = await endings.unpark(chainId, unparkings);
     const ends = unparkings.flatMap((one) => (one.kind === 'ended' ? [one.ending] : []));
-    const ended = ends.filter(({ id }) => !collectedAgain.includes(id));
+    const ended = ends.filter(({ id }) => !resubmitted.includes(id));
     if (ended.length > 0) observer.ended(`${chainId}`, undefined, ended);
-    if (collectedAgain.length > 0) observer.collectedAgain(`${chainId}`, collectedAgain);
+    if (resubmitted.length > 0) observer.resubmitted(`${chainId}`, resubmitted);
     events.finished(ended.map(({ id }) => id));
   }
 

@@ -47,7 +47,7 @@ export class RedisLaneEndings implements LaneEndings {
       endings.map(({ id }) => id),
       [accountNonce ?? '', ...lifeOf(this.lifetimes), ...endings.flatMap(endingArgs)],
     );
-    return { collectedAgain: asTexts(reply) };
+    return { resubmitted: asTexts(reply) };
   }
 
   async requeue(
@@ -111,11 +111,11 @@ export class RedisLaneEndings implements LaneEndings {
 
   async unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult> {
     const byId = new Map(unparkings.map((one) => [unparkedIdOf(one), one]));
-    if (byId.size === 0) return { collectedAgain: [] };
+    if (byId.size === 0) return { resubmitted: [] };
     const args = [...lifeOf(this.lifetimes), ...[...byId.values()].flatMap(unparkingArgs)];
     const own = keys.recordKeys(chainId, [...byId.keys()]);
     const call = { script: LANE_SCRIPTS.unpark, keys: own, args };
-    return { collectedAgain: asTexts(await this.scripts.run(chainId, call)) };
+    return { resubmitted: asTexts(await this.scripts.run(chainId, call)) };
   }
 
   async credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean> {

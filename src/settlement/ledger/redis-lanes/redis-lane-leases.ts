@@ -181,6 +181,6 @@ function readStored(fields: readonly string[]): StoredSettlement {
       transaction === undefined || hash === undefined
         ? undefined
         : { transaction, blockNumber: BigInt(block), blockHash: hash, logIndex: readNumber(log) },
-    isCollectedAgain: Number(again) > 0,
+    isResubmitted: Number(again) > 0,
   };
 }

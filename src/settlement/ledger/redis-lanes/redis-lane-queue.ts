@@ -105,7 +105,7 @@ export class RedisLaneQueue implements LaneQueue {
         payment: decodePayment(payment),
         goesAlone: since !== '',
         tries: Number(tries),
-        isCollectedAgain: Number(again) > 0,
+        isResubmitted: Number(again) > 0,
         ...(since !== '' && { sentBefore: readSentBefore(since, hashes) }),
       });
     }

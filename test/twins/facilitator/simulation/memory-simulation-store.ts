@@ -37,7 +37,7 @@ export class MemorySimulationStore implements SimulationStore {
     return Promise.resolve((known.sale ?? sale).requester === sale.requester);
   }
 
-  takeBack(id: string, requester: string): Promise<void> {
+  rollBack(id: string, requester: string): Promise<void> {
     const known = this.#kept.get(id);
     if (known?.sale?.requester === requester) this.#kept.set(id, { ...known, sale: undefined });
     return Promise.resolve();

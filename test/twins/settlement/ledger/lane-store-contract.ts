@@ -516,7 +516,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       await store.attempts.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
       await harness.tell(id);
       await store.attempts.uninclude(held, 0, [id]);
-      const { collectedAgain } = await store.endings.finish(held, 0, [
+      const { resubmitted: collectedAgain } = await store.endings.finish(held, 0, [
         { id, state: 'reverted', isPaid: false },
       ]);
       expect(collectedAgain).toEqual([id]);

@@ -87,7 +87,9 @@ export class MemoryLeases implements LaneLeases {
         if (isFinishedStage(claim.stage)) return [];
         const { payment, accountNonce, inclusion, isCollectedAgain, stage } = claim;
         const state = STATE_OF[stage];
-        return [[id, { id, payment, state, accountNonce, inclusion, isCollectedAgain }]];
+        return [
+          [id, { id, payment, state, accountNonce, inclusion, isResubmitted: isCollectedAgain }],
+        ];
       });
       return { next, attempts: all, settlements: new Map(settlements) };
     });

@@ -163,7 +163,7 @@ export class MemorySettlementStore implements SettlementStore {
 
   claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
     return this.#step((): ClaimResult => {
-      const { identity, isHandedOut } = claim;
+      const { identity, isAccepted: isHandedOut } = claim;
       const { id } = this.refOf(claim.payment, identity, requester);
       const { queued } = this.#settlements;
       const earlier = this.#settlements.record(id);
@@ -260,7 +260,7 @@ export class MemorySettlementStore implements SettlementStore {
     });
   }
 
-  takeBack({ id }: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean> {
+  rollBack({ id }: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean> {
     return this.#step(() => {
       this.#settlements.forgetLost(authorizationId, requester);
       const { sold } = this.#settlements.idsOf(authorizationId);

@@ -214,7 +214,12 @@ export class MemorySettlements {
   }
 
   /** As `restate` of the port. */
-  sellAgain({ ref, authorizationId, requester, isHandedOut }: AcknowledgedSale): boolean {
+  sellAgain({
+    ref,
+    authorizationId,
+    requester,
+    isAccepted: isHandedOut,
+  }: AcknowledgedSale): boolean {
     const record = this.record(ref.id);
     const lost = this.#lostSales.get(authorizationId);
     const isOwn = lost !== undefined && isSoldTo(lost, requester);

@@ -139,7 +139,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       store.claim(requester, {
         ...made,
         means: { balance: 10n ** 24n, allowance: 10n ** 24n },
-        isHandedOut,
+        isAccepted: isHandedOut,
       });
 
     async function claimed(
@@ -281,9 +281,9 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const [first, second] = [aRequester(), aRequester()];
       const ref = await included(first);
       await store.redeem(ref, first, 'included');
-      expect(await store.takeBack(ref, AUTHORIZATION, second)).toBe(false);
-      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(true);
-      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(false);
+      expect(await store.rollBack(ref, AUTHORIZATION, second)).toBe(false);
+      expect(await store.rollBack(ref, AUTHORIZATION, first)).toBe(true);
+      expect(await store.rollBack(ref, AUTHORIZATION, first)).toBe(false);
     });
 
     it('does not take back what a second requester of the same key was told', async () => {
@@ -291,7 +291,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const ref = await included(first);
       expect((await store.redeem(ref, first, 'included')).kind).toBe('sold');
       expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
-      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(false);
+      expect(await store.rollBack(ref, AUTHORIZATION, first)).toBe(false);
     });
 
     it('a copier who asks after the broadcast waits for the grace', async () => {
@@ -405,7 +405,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const [first, second, made] = [aRequester(), aRequester(), aPayment()];
       const ref = await claimed(first, made, true);
       await store.leave(ref, first, 'closed', undefined);
-      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(true);
+      expect(await store.rollBack(ref, AUTHORIZATION, first)).toBe(true);
       expect((await claim(second, made)).kind).toBe('claimed');
     });
 
@@ -498,7 +498,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       for (const requester of [first, second]) {
         expect((await store.adopt(requester, adoption)).kind).toBe('sold');
       }
-      expect(await store.takeBack(adoption, identity.authorizationId, first)).toBe(false);
+      expect(await store.rollBack(adoption, identity.authorizationId, first)).toBe(false);
     });
 
     it('adopts nothing before every process that lived has said what it told, nor what it told another', async () => {
@@ -560,7 +560,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect((await claim(second, made, true)).kind).toBe('told_to_another');
         const ref = store.refOf(made.payment, made.identity, second);
         await world.broadcast(ref, TX);
-        expect(await store.takeBack(ref, made.identity.authorizationId, first)).toBe(true);
+        expect(await store.rollBack(ref, made.identity.authorizationId, first)).toBe(true);
         expect((await claim(second, made, true)).kind).toBe('known');
         expect((await claim(second, made, false)).kind).toBe('claimed');
         // It is sold by the step that sells, to one.
@@ -603,12 +603,12 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           expect(await store.replaySale(sale)).toBe(false);
           const gone = [first, second][broken];
           if (gone === undefined) throw new Error('one of the two');
-          expect(await store.takeBack(ref, authorizationId, gone)).toBe(false);
+          expect(await store.rollBack(ref, authorizationId, gone)).toBe(false);
           expect((await claim(other, made, true)).kind).toBe('told_to_another');
           // Neither when it was claimed again.
           const again = store.refOf(made.payment, made.identity, other);
           for (const requester of [first, second]) {
-            expect(await store.takeBack(again, authorizationId, requester)).toBe(false);
+            expect(await store.rollBack(again, authorizationId, requester)).toBe(false);
           }
           expect((await store.redeem(again, other, 'async')).kind).toBe('lost');
           expect((await store.redeem(again, aRequester({ keyTag }), 'async')).kind).toBe('sold');
@@ -627,7 +627,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await claimed(first, made);
         // The second one is of another process, which does not repeat it.
         expect(await store.replaySale({ ...sale, requester: first })).toBe(true);
-        expect(await store.takeBack(ref, authorizationId, first)).toBe(false);
+        expect(await store.rollBack(ref, authorizationId, first)).toBe(false);
       });
 
       it('is sold to no other requester that had claimed it again by then', async () => {
@@ -641,9 +641,9 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const [first, second, made] = [aRequester(), aRequester(), aPayment()];
         const ref = await lost(made, first);
         const { authorizationId } = made.identity;
-        expect(await store.takeBack(ref, authorizationId, second)).toBe(false);
+        expect(await store.rollBack(ref, authorizationId, second)).toBe(false);
         expect((await claim(second, made)).kind).toBe('told_to_another');
-        expect(await store.takeBack(ref, authorizationId, first)).toBe(true);
+        expect(await store.rollBack(ref, authorizationId, first)).toBe(true);
         // Right after the start of a ledger nothing is withdrawn: the claim is open then, and another requester may have it.
         const other = aRequester();
         const { kind } = await claim(other, made);
@@ -693,7 +693,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await world.finalize(ref);
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
         expect(await world.unclaimed()).not.toContain(ref.id);
-        await store.takeBack(ref, made.identity.authorizationId, requester);
+        await store.rollBack(ref, made.identity.authorizationId, requester);
         expect(await world.unclaimed()).not.toContain(ref.id);
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
         expect(await world.unclaimed()).toContain(ref.id);
@@ -708,7 +708,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
         expect(await world.unclaimed()).toContain(ref.id);
         const { authorizationId } = made.identity;
-        await store.replaySale({ ref, authorizationId, requester, isHandedOut: false });
+        await store.replaySale({ ref, authorizationId, requester, isAccepted: false });
         const unclaimed = await world.unclaimed();
         expect([ref.id, failed.id].filter((id) => unclaimed.includes(id))).toEqual([]);
       });
@@ -725,7 +725,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect(await world.unclaimed()).not.toContain(ref.id);
         expect((await look(made)).known?.sale).toMatchObject({ state: 'sold' });
         expect((await store.redeem(ref, first, 'included')).kind).toBe('sold');
-        expect(await store.takeBack(lost, authorizationId, first)).toBe(true);
+        expect(await store.rollBack(lost, authorizationId, first)).toBe(true);
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
         expect(await world.unclaimed()).toContain(ref.id);
       });
@@ -755,7 +755,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           ref,
           authorizationId: AUTHORIZATION,
           requester: first,
-          isHandedOut: false,
+          isAccepted: false,
         }),
       ).toBe(true);
       expect(
@@ -763,7 +763,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           ref,
           authorizationId: AUTHORIZATION,
           requester: second,
-          isHandedOut: false,
+          isAccepted: false,
         }),
       ).toBe(false);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
@@ -778,8 +778,8 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const sale = { ref, authorizationId: AUTHORIZATION, requester, isHandedOut: false };
         expect(await store.replaySale(sale)).toBe(true);
       }
-      expect(await store.takeBack(ref, AUTHORIZATION, second)).toBe(false);
-      expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(false);
+      expect(await store.rollBack(ref, AUTHORIZATION, second)).toBe(false);
+      expect(await store.rollBack(ref, AUTHORIZATION, first)).toBe(false);
     });
 
     it('sells nothing older before every process that lived has said again what it told', async () => {
@@ -803,7 +803,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           ref,
           authorizationId: AUTHORIZATION,
           requester: first,
-          isHandedOut: false,
+          isAccepted: false,
         }),
       ).toBe(true);
       await speak(late, true);
@@ -895,7 +895,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           ref: sold,
           authorizationId: AUTHORIZATION,
           requester: first,
-          isHandedOut: false,
+          isAccepted: false,
         }),
       ).toBe(true);
       expect(await store.replayWithdrawal({ ref: sold, reason })).toBe(false);
@@ -963,7 +963,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const [first, second, made] = [aRequester(), aRequester(), anUpto(0n)];
         const ref = await claimed(first, made);
         await store.redeem(ref, first, 'included');
-        expect(await store.takeBack(ref, AUTHORIZATION, first)).toBe(true);
+        expect(await store.rollBack(ref, AUTHORIZATION, first)).toBe(true);
         expect((await claim(second, anUptoAgain(made, 400n))).kind).toBe('known');
         expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
       });
