@@ -21,7 +21,7 @@ import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.j
 import { ArchivedPayments } from './status/archived-payments.js';
 import { type SupportedBody, SupportedService } from './supported.service.js';
 import { LaneSenders } from './verify/lane-senders.js';
-import { type Judgement, PaymentVerifier } from './verify/payment-verifier.js';
+import { type Verification, PaymentVerifier } from './verify/payment-verifier.js';
 import { VerifyService } from './verify/verify.service.js';
 
 const anExactClaim: Eip3009Claim = { ...anEip3009Authorization(), hasValidChecksums: true };
@@ -66,11 +66,11 @@ describe('another scheme', () => {
       });
       const judge = (payment: Payment, balanceNeeded = 0n, allowanceNeeded = 0n) => {
         const inFlight = { balanceNeeded, allowanceNeeded, hasSponsoredPermit: false };
-        return verifier.judge(payment, { inFlight, recentReverts: 0 });
+        return verifier.verify(payment, { inFlight, recentReverts: 0 });
       };
       return { judge, asked };
     };
-    const short = (judgement: Judgement): string =>
+    const short = (judgement: Verification): string =>
       judgement.isValid ? 'valid' : judgement.reason;
 
     it('from the only account that may send it, whatever other lanes there are', async () => {
@@ -88,7 +88,7 @@ describe('another scheme', () => {
 
     it('knowing whether it is to be settled: that may be for less than was signed', async () => {
       const { judge } = verifierOf([COLLECTOR]);
-      const verified = (amount: string): Promise<Judgement> =>
+      const verified = (amount: string): Promise<Verification> =>
         judge({ ...aNotePayment({}, amount), purpose: 'verify' });
       expect(short(await judge(aNotePayment({}, '1')))).toBe('valid');
       expect(short(await verified('1'))).toBe('amount_too_small');
@@ -132,7 +132,7 @@ describe('another scheme', () => {
   it('says of a good payment what its scheme has to say', async () => {
     const extra = { serial: '7' };
     const unknown = { known: undefined, isWaitedFor: false };
-    const verdict: Judgement = {
+    const verdict: Verification = {
       isValid: true,
       authorization: aNoteAuthorization,
       payerHasCode: false,

@@ -197,7 +197,7 @@ describe('a settlement of another scheme', () => {
     const block = { ...finalized, baseFeePerGas: 0n, gasLimit: 0n };
     const sent = { sinceBlock: 10n, hashes: [hash32(1)] };
     const ending = async (payment: AcceptedPayment, timestamp = UNTIL) => {
-      const verdict = await resolver.judgeAgain('a', payment, sent, { ...block, timestamp });
+      const verdict = await resolver.resolveAgain('a', payment, sent, { ...block, timestamp });
       return verdict.kind === 'ended' ? verdict.ending : verdict.kind;
     };
     expect(await ending(anAcceptedNote)).toMatchObject({ state: 'foreign', isPaid: true });

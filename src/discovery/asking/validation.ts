@@ -1,4 +1,4 @@
-import { judgeTerms, type ListingRules } from '../../protocol/listing/judge-terms.js';
+import { checkTerms, type ListingRules } from '../../protocol/listing/judge-terms.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
@@ -22,13 +22,13 @@ export function validate(body: unknown, rules: ListingRules): Answer | undefined
     x402Version: version,
     ...more,
   });
-  const judged = judgeTerms(version, body, rules);
-  if (judged.kind === 'none') return said('not_declared');
-  if (judged.kind === 'fault') {
-    const { code, path, expected } = judged.fault;
+  const checked = checkTerms(version, body, rules);
+  if (checked.kind === 'none') return said('not_declared');
+  if (checked.kind === 'fault') {
+    const { code, path, expected } = checked.fault;
     return said(code, { path, expected });
   }
-  const { listing, notes, contradiction, unknownAsset } = judged;
+  const { listing, notes, contradiction, unknownAsset } = checked;
   const more = { notes, listing: shown(listing) };
   if (unknownAsset !== undefined) return said('asset_not_known', { path: unknownAsset, ...more });
   return said('would_be_listed', {

@@ -23,7 +23,7 @@ import { listingFindings } from './checks/listing-checks.js';
 import type { Offer } from './checks/offer.js';
 import { type OfferFacts, offerFindings } from './checks/offer-checks.js';
 import { readOffers } from './checks/read-offers.js';
-import { type JudgedOffer, termsFindings } from './checks/terms-checks.js';
+import { type CheckedOffer, termsFindings } from './checks/terms-checks.js';
 import { DoctorFetch } from './doctor-fetch.js';
 import { dryRun } from './dry-run.js';
 import type {
@@ -87,14 +87,14 @@ export class Doctor {
     const wrong = statusFindings(observed);
     if (status !== 402) return reportOf(examined, { status, findings: wrong });
     const { terms, findings } = readTerms(observed.answer);
-    const judged = await Promise.all(terms.map((one) => this.#judgeTerms(one)));
+    const checked = await Promise.all(terms.map((one) => this.#checkTerms(one)));
     return reportOf(examined, {
       status,
-      offers: judged.flatMap(({ offers }) => offers),
+      offers: checked.flatMap(({ offers }) => offers),
       findings: [
         ...wrong,
         ...findings,
-        ...judged.flatMap((one) => one.findings),
+        ...checked.flatMap((one) => one.findings),
         ...browserFindings(observed),
       ],
     });
@@ -125,22 +125,22 @@ export class Doctor {
     }
   }
 
-  async #judgeTerms(terms: Terms): Promise<Pick<DoctorReport, 'offers' | 'findings'>> {
+  async #checkTerms(terms: Terms): Promise<Pick<DoctorReport, 'offers' | 'findings'>> {
     const chainIds = this.chains.all.map(({ chainId }) => chainId);
     const { offers, findings } = readOffers(terms, chainIds);
     const until = performance.now() + CHAIN_MS;
-    const judged: JudgedOffer[] = [];
+    const checkedOffers: CheckedOffer[] = [];
     const found: DoctorFinding[] = [];
     // One after the other: a report must not be a burst of calls.
     for (const offer of offers) {
       const left = until - performance.now();
-      const looked = await withTimeout(left, this.#judgeOffer(offer));
+      const looked = await withTimeout(left, this.#checkOffer(offer));
       if (looked.inTime && looked.value !== undefined) {
-        judged.push({ offer, facts: looked.value.facts });
+        checkedOffers.push({ offer, facts: looked.value.facts });
         found.push(...looked.value.findings);
       } else found.push(notCompared(offer));
     }
-    const all = [...findings, ...found, ...termsFindings(terms, judged)];
+    const all = [...findings, ...found, ...termsFindings(terms, checkedOffers)];
     // Without a catalogue nothing is listed, whatever is declared.
     const listing =
       this.config.history?.catalogue === undefined
@@ -148,12 +148,12 @@ export class Doctor {
         : listingFindings(terms, listingRulesOf(this.config));
     // What keeps buyers from paying is worse than what keeps them from finding.
     all.push(...listing.filter(({ path }) => all.every((one) => one.path !== path)));
-    const tokens = new Map(judged.map(({ offer, facts }) => [offer, facts.token] as const));
+    const tokens = new Map(checkedOffers.map(({ offer, facts }) => [offer, facts.token] as const));
     return { offers: offers.map((offer) => summaryOf(offer, tokens.get(offer))), findings: all };
   }
 
   /** `undefined` while the chain cannot be asked. */
-  async #judgeOffer(
+  async #checkOffer(
     offer: Offer,
   ): Promise<{ facts: OfferFacts; findings: readonly DoctorFinding[] } | undefined> {
     const chain = this.chains.served(offer.chainId);
@@ -166,7 +166,7 @@ export class Doctor {
       if (findings.some(({ severity }) => severity === 'error')) return { facts, findings };
       const { contracts } = facts;
       const now = Math.floor(Date.now() / 1000);
-      const refused = await dryRun(offer, (payment) => this.#judge(payment), {
+      const refused = await dryRun(offer, (payment) => this.#verify(payment), {
         signer,
         contracts,
         now,
@@ -178,7 +178,7 @@ export class Doctor {
     }
   }
 
-  async #judge(payment: Payment): Promise<Reason | undefined> {
+  async #verify(payment: Payment): Promise<Reason | undefined> {
     const outcome = await this.verifier.verify(payment, '');
     return outcome.isValid ? undefined : outcome.reason;
   }

@@ -11,7 +11,7 @@ import { about } from './finding.js';
 import { trialPayment } from './trial-payment.js';
 
 /** Judges a payment without settling it: why it would not be settled, or `undefined`. */
-type Judge = (payment: Payment) => Promise<Reason | undefined>;
+type Verify = (payment: Payment) => Promise<Reason | undefined>;
 
 /** What a payer with nothing is refused for: everything else was in order. */
 const LACKS_MONEY: ReadonlySet<Reason> = new Set<Reason>([
@@ -33,7 +33,7 @@ const NOT_NOW: ReadonlySet<Reason> = new Set<Reason>([
  */
 export async function dryRun(
   offer: Offer,
-  judge: Judge,
+  verify: Verify,
   {
     signer,
     contracts,
@@ -46,7 +46,7 @@ export async function dryRun(
 ): Promise<DoctorFinding | undefined> {
   const envelope = await trialPayment(offer, signer, contracts, now);
   const parsed = parsePayment(envelope, [offer.version], () => true, 'verify');
-  const reason = parsed.ok ? await judge(parsed.payment) : parsed.reason;
+  const reason = parsed.ok ? await verify(parsed.payment) : parsed.reason;
   if (reason === undefined) {
     return about('everybody_can_pay', 'error', {
       path: `${offer.path}.asset`,

@@ -33,7 +33,7 @@ export function partTypeOf(dto: object, field: string): PartType | undefined {
 }
 
 /** @param of - the object the field belongs to. */
-type Judge = (value: unknown, of: JsonObject) => boolean;
+type Validate = (value: unknown, of: JsonObject) => boolean;
 
 /**
  * @param schema - of a value that is recommended; the parser takes more than that.
@@ -42,7 +42,7 @@ type Judge = (value: unknown, of: JsonObject) => boolean;
 export function Field(
   schema: ApiPropertyOptions,
   expected: string,
-  isGood: Judge,
+  isGood: Validate,
   fix?: Fix,
 ): PropertyDecorator {
   const validate = (value: unknown, asked?: { object: object }): boolean =>

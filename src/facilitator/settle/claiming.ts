@@ -21,7 +21,7 @@ import type {
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
 import { SETTLEMENT_QUEUES } from '../../settlement/settlement.module.js';
-import type { GoodJudgement } from '../verify/payment-verifier.js';
+import type { ValidVerification } from '../verify/payment-verifier.js';
 import { KEY_REFUSALS } from './key-binding.js';
 import { BACKGROUND_STEP_FAILED, DeferredSteps } from './owed-steps.js';
 import { RequesterWait } from './requester-wait.js';
@@ -49,7 +49,7 @@ export class Claiming {
   ) {}
 
   /** Claims a payment that was judged good, and waits for what becomes of it. */
-  async claim(context: NamedContext, verdict: GoodJudgement): Promise<Round> {
+  async claim(context: NamedContext, verdict: ValidVerification): Promise<Round> {
     const { request, answers, requester, chain, identity, key } = context;
     const payment = acceptedPayment(request.payment, verdict);
     const needsNothing = needsNoTransaction(payment);
@@ -246,7 +246,7 @@ export class Claiming {
 
 function acceptedPayment(
   { requirements }: Payment,
-  { authorization, payerHasCode, dataSuffix }: GoodJudgement,
+  { authorization, payerHasCode, dataSuffix }: ValidVerification,
 ): AcceptedPayment {
   const { chainId, asset, payTo, amount, tokenName, tokenVersion } = requirements;
   return {

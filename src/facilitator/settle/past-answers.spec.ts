@@ -15,7 +15,7 @@ import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import type { Judgement, Match } from '../verify/payment-verifier.js';
+import type { Verification, Match } from '../verify/payment-verifier.js';
 import type { SettleAnswer } from './settle-answer.js';
 
 /** By which it was paid, and which a search of the chain finds. */
@@ -70,12 +70,12 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     keyTag = '',
     { isAsync = false, of = payment }: { isAsync?: boolean; of?: Payment } = {},
   ): Promise<SettleAnswer | undefined> {
-    const bad: Judgement = {
+    const bad: Verification = {
       isValid: false,
       reason: 'invalid_exact_evm_signature',
       isFromChainState: false,
     };
-    const good: Judgement = {
+    const good: Verification = {
       isValid: true,
       authorization: anEip3009Authorization(),
       payerHasCode: false,
@@ -87,9 +87,9 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       news: { listen: () => () => undefined },
       admission: { refusal: () => Promise.resolve('no_gas') },
       judges: {
-        judge: () =>
+        verify: () =>
           Promise.resolve(reason === undefined ? good : { ...bad, reason, isFromChainState: true }),
-        judgeTerms: () => Promise.resolve(signature === 'good' ? good : bad),
+        verifyTerms: () => Promise.resolve(signature === 'good' ? good : bad),
         match: () => Promise.resolve(match),
       },
       archive,

@@ -20,7 +20,7 @@ import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
 import type { News } from '../../settlement/ledger/settlement-events.js';
 import { RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import type { Judgement, Match } from '../verify/payment-verifier.js';
+import type { Verification, Match } from '../verify/payment-verifier.js';
 import type { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
 import { keyTagOf, type SettleRequest } from './settle-context.js';
@@ -56,7 +56,7 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
 
 /** Finds every payment good, and knows by its terms which settlement it belongs to. */
 const judges = {
-  judge: ({ claim, builderCodes }: Payment): Promise<Judgement> => {
+  judge: ({ claim, builderCodes }: Payment): Promise<Verification> => {
     const { from, to, nonce, value } = claim as Eip3009Claim;
     if (claim.scheme === 'upto') {
       const { from: payer } = claim as UptoClaim;
@@ -131,7 +131,7 @@ describe('SettleService', () => {
       },
       judges: {
         ...judges,
-        judge: async (payment: Payment): Promise<Judgement> => {
+        verify: async (payment: Payment): Promise<Verification> => {
           const reason = refusal;
           if (reason === undefined) return judges.judge(payment);
           await beforeRefusal();

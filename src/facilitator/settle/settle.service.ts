@@ -105,7 +105,7 @@ export class SettleService {
     });
     switch (assessed.kind) {
       case 'good':
-        return this.claiming.claim(context, assessed.judgement);
+        return this.claiming.claim(context, assessed.verification);
       case 'same':
         return this.#join(context, assessed.known, binding);
       case 'taken':
@@ -160,7 +160,7 @@ export class SettleService {
    * own learns nothing, not even about a key.
    */
   async #takeKeyOver({ request, answers, key }: NamedContext): Promise<Round> {
-    const verdict = await this.verifier.judgeTerms(request.payment);
+    const verdict = await this.verifier.verifyTerms(request.payment);
     if (!verdict.isValid) return { answer: answers.failure(verdict.reason) };
     const bound = await key.bind();
     return bound === 'bound' ? 'again' : { answer: answers.failure(KEY_REFUSALS[bound]) };
@@ -169,7 +169,7 @@ export class SettleService {
   /** A claim no wallet can have signed is refused somewhere along the checks. */
   async #refuseNameless(context: SettleContext): Promise<SettleAnswer | undefined> {
     const { answers, request } = context;
-    const verdict = await this.verifier.judge(request.payment, BLANK_RECORD);
+    const verdict = await this.verifier.verify(request.payment, BLANK_RECORD);
     const answer = answers.failure(verdict.isValid ? 'unexpected_settle_error' : verdict.reason);
     return this.past.insteadOf(answer, context, { isKeyKnown: false, lost: undefined });
   }

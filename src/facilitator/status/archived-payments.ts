@@ -122,7 +122,7 @@ export class ArchivedPayments {
         identity,
       ),
     );
-    return !isOfThis && (await this.verifier.judgeTerms(payment)).isValid;
+    return !isOfThis && (await this.verifier.verifyTerms(payment)).isValid;
   }
 }
 

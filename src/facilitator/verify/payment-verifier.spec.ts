@@ -33,7 +33,7 @@ import {
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { LaneSenders } from './lane-senders.js';
-import { type Judgement, PaymentVerifier } from './payment-verifier.js';
+import { type Verification, PaymentVerifier } from './payment-verifier.js';
 
 /** Beyond every clock that runs the tests. */
 const FOR_EVER = '99999999999';
@@ -65,8 +65,8 @@ class World {
     const chain = {
       schemeContracts: this.chain.schemeContracts,
       verifyNearHead: async (
-        work: (view: ChainView) => Promise<Judgement>,
-        need: (value: Judgement) => NeededHead,
+        work: (view: ChainView) => Promise<Verification>,
+        need: (value: Verification) => NeededHead,
       ) => {
         const view = Object.assign(this.chain, { isTrusted: () => true });
         const value = await work(view as unknown as ChainView);
@@ -92,7 +92,8 @@ class World {
   }
 }
 
-const reasonOf = (judgement: Judgement): string => (judgement.isValid ? 'valid' : judgement.reason);
+const reasonOf = (judgement: Verification): string =>
+  judgement.isValid ? 'valid' : judgement.reason;
 
 const ASSET = `eip155:56/${TOKEN}`;
 
@@ -175,7 +176,7 @@ describe('a payment that is valid from now on', () => {
     // Twice for each look: the first one, and the one that what was found is held against.
     world.chain.effects = [REVERTED, REVERTED, REVERTED, REVERTED, PAID];
     world.chain.newestTimes = [validAfter - 1n, validAfter + more - 1n];
-    expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toBe('valid');
+    expect(reasonOf(await world.verifier.verify(make(validAfter), BLANK_RECORD))).toBe('valid');
   });
 
   it.each(cases)(
@@ -186,7 +187,7 @@ describe('a payment that is valid from now on', () => {
         const validAfter = now();
         world.chain.effects = [REVERTED, PAID];
         world.chain.newestTimes = [validAfter + seen];
-        expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toBe('valid');
+        expect(reasonOf(await world.verifier.verify(make(validAfter), BLANK_RECORD))).toBe('valid');
       }
     },
   );
@@ -196,7 +197,7 @@ describe('a payment that is valid from now on', () => {
     const validAfter = now();
     world.chain.effects = [REVERTED];
     world.chain.newestTimes = [validAfter + more - 1n];
-    expect(reasonOf(await world.verifier.judge(make(validAfter), BLANK_RECORD))).toBe(reason);
+    expect(reasonOf(await world.verifier.verify(make(validAfter), BLANK_RECORD))).toBe(reason);
   });
 
   it.each(cases)('is not waited for where its time is no cause: %s', async (_, make, more) => {
@@ -204,7 +205,7 @@ describe('a payment that is valid from now on', () => {
     const validAfter = now();
     world.chain.effects = [REVERTED];
     world.chain.newestTimes = [validAfter + more];
-    const judged = await world.verifier.judge(make(validAfter), BLANK_RECORD);
+    const judged = await world.verifier.verify(make(validAfter), BLANK_RECORD);
     expect(reasonOf(judged)).toMatch(/simulation_failed$/);
     expect(judged).toMatchObject({ cause: 'The call reverts without a reason.' });
     expect(world.chain.simulated).toHaveLength(2);
@@ -216,14 +217,14 @@ describe('what a payer has in flight', () => {
     payment: Payment,
     inFlight: Partial<InFlight>,
     change: (chain: JudgingChain) => unknown = () => undefined,
-  ): Promise<Judgement> => {
+  ): Promise<Verification> => {
     const world = new World();
     change(world.chain);
     const record: PayerRecord = {
       inFlight: { ...NOTHING_IN_FLIGHT, ...inFlight },
       recentReverts: 0,
     };
-    return world.verifier.judge(payment, Promise.resolve(record));
+    return world.verifier.verify(payment, Promise.resolve(record));
   };
 
   it.each<[string, Partial<InFlight>, (chain: JudgingChain) => void, string]>([
@@ -334,7 +335,7 @@ describe('a payment that a block took and that the ledger has not released', () 
       if (looked > 1) change(world.chain);
       return Promise.resolve(flight(needed));
     };
-    const judgement = await world.verifier.judge(anEip3009(), look(), look);
+    const judgement = await world.verifier.verify(anEip3009(), look(), look);
     return { reason: reasonOf(judgement), looked };
   };
 
@@ -386,7 +387,7 @@ describe('the approval that a payment brings', () => {
     world.approvalLimits.set(chainId, { gas: 1n, maxFeePerGas: 1n, topUpWei: 1n });
     world.chain.allowance = 0n;
     world.chain.effects = [{ status: 'reverted', data: undefined }];
-    expect(reasonOf(await world.verifier.judge(payment, BLANK_RECORD))).toBe(expected);
+    expect(reasonOf(await world.verifier.verify(payment, BLANK_RECORD))).toBe(expected);
   });
 });
 
@@ -400,11 +401,11 @@ describe('the codes of those who brought a payment about', () => {
   ])('are behind the call that is simulated, and go with it (%s)', async (_, aPayment, payment) => {
     const world = new World();
     world.builderCode = 'ours';
-    expect(await world.verifier.judge(payment, BLANK_RECORD)).toMatchObject({
+    expect(await world.verifier.verify(payment, BLANK_RECORD)).toMatchObject({
       isValid: true,
       dataSuffix: suffix,
     });
-    await world.verifier.judge(aPayment(), BLANK_RECORD);
+    await world.verifier.verify(aPayment(), BLANK_RECORD);
     const [named, bare] = world.chain.simulated.map(({ call }) => call);
     const own = dataSuffixOf('ours', undefined) ?? '0x';
     // Whatever they are: the same contract is called, and reads the same.
@@ -418,7 +419,7 @@ describe('the codes of those who brought a payment about', () => {
     const world = new World();
     world.builderCode = 'ours';
     world.chain.effects = [{ status: 'reverted', data: undefined }, { status: 'unpaid' }];
-    await world.verifier.judge(anEip3009({ extensions }), BLANK_RECORD);
+    await world.verifier.verify(anEip3009({ extensions }), BLANK_RECORD);
     expect(world.chain.simulated.length).toBeGreaterThan(1);
     for (const { call } of world.chain.simulated) {
       expect(call.data.endsWith(suffix.slice(2))).toBe(true);
@@ -427,9 +428,9 @@ describe('the codes of those who brought a payment about', () => {
 
   it('are nowhere while this service has no code', async () => {
     const world = new World();
-    const judgement = await world.verifier.judge(anEip3009({ extensions }), BLANK_RECORD);
+    const judgement = await world.verifier.verify(anEip3009({ extensions }), BLANK_RECORD);
     expect(judgement).not.toHaveProperty('dataSuffix');
-    await world.verifier.judge(anEip3009(), BLANK_RECORD);
+    await world.verifier.verify(anEip3009(), BLANK_RECORD);
     const [named, bare] = world.chain.simulated.map(({ call }) => call);
     expect(named).toEqual(bare);
   });
@@ -440,7 +441,7 @@ describe('a judgement', () => {
     [2, 'valid'],
     [3, 'payer_suspended'],
   ])('of a payer whose payments reverted %i times lately', async (recentReverts, expected) => {
-    const judgement = await new World().verifier.judge(anEip3009(), {
+    const judgement = await new World().verifier.verify(anEip3009(), {
       ...BLANK_RECORD,
       recentReverts,
     });
@@ -449,7 +450,7 @@ describe('a judgement', () => {
 
   it('names the fault of the payment before the past of its payer', async () => {
     const payment = anEip3009({ signed: { to: STRANGER } });
-    const judgement = await new World().verifier.judge(payment, {
+    const judgement = await new World().verifier.verify(payment, {
       ...BLANK_RECORD,
       recentReverts: 9,
     });
@@ -459,7 +460,9 @@ describe('a judgement', () => {
   it('of an asset that lanes have suspended asks no chain', async () => {
     const world = new World();
     world.suspended = ASSET;
-    expect(reasonOf(await world.verifier.judge(anEip3009(), BLANK_RECORD))).toBe('asset_suspended');
+    expect(reasonOf(await world.verifier.verify(anEip3009(), BLANK_RECORD))).toBe(
+      'asset_suspended',
+    );
     expect(world.needed).toEqual([]);
   });
 
@@ -475,14 +478,14 @@ describe('a judgement', () => {
   ])('says %s only by a node that is near enough', async (_, sent, change, needed) => {
     const world = new World();
     change(world.chain);
-    await world.verifier.judge(anEip3009(sent), BLANK_RECORD);
+    await world.verifier.verify(anEip3009(sent), BLANK_RECORD);
     expect(world.needed).toEqual([needed]);
   });
 
   it('is undefined where the chain is not served', async () => {
     const world = new World();
     world.isServed = false;
-    await expect(world.verifier.judge(anEip3009(), BLANK_RECORD)).rejects.toThrow(
+    await expect(world.verifier.verify(anEip3009(), BLANK_RECORD)).rejects.toThrow(
       ChainUnavailableError,
     );
   });

@@ -38,17 +38,17 @@ export type Match =
   | { readonly kind: 'refused'; readonly reason: Reason };
 
 /** A verdict that also counts what the payer has in flight. */
-export type GoodJudgement = GoodVerdict & {
+export type ValidVerification = GoodVerdict & {
   readonly means: PayerMeans;
   /** What the call ended with that was found good. */
   readonly dataSuffix?: Hex;
 };
-export type Judgement = GoodJudgement | Refusal;
+export type Verification = ValidVerification | Refusal;
 
 /** What a payment is beside what the ledger knows of its authorization. */
 type Assessment =
   /** Nothing is under way or paid, and it may be claimed. */
-  | { readonly kind: 'good'; readonly judgement: GoodJudgement }
+  | { readonly kind: 'good'; readonly verification: ValidVerification }
   /** It is the payment of this settlement, which is under way or over. */
   | { readonly kind: 'same'; readonly known: SettlementView }
   /** It has the nonce of another payment that is under way, or that was sold. */
@@ -75,7 +75,7 @@ interface VerifierOptions {
 
 /** Refused for what is in flight, which may be counted twice; see {@link InFlightCount}. */
 type Unsure = Refusal & { readonly verdict: GoodVerdict };
-type Counted = Judgement | Unsure;
+type Counted = Verification | Unsure;
 
 /** Atomic units, where no setting names another: payments of nothing by accounts that own nothing cost gas. */
 const LEAST_AMOUNT = 1n;
@@ -123,7 +123,7 @@ export class PaymentVerifier {
    * All that a settle asks of its payment. What the ledger knows of the authorization decides what is judged: a payment
    * that is under way is compared with what was signed, and no chain state counts; any other is judged whole.
    *
-   * @param lookAgain - see {@link judge}.
+   * @param lookAgain - see {@link verify}.
    * @throws ChainUnavailableError
    */
   async assess(
@@ -141,10 +141,10 @@ export class PaymentVerifier {
       // the chain shows whether the nonce is used.
       if (isUnderWay(known) || known.sale.state === 'sold') return { kind: 'taken' };
     }
-    const judgement = await this.judge(payment, look, lookAgain);
-    return judgement.isValid
-      ? { kind: 'good', judgement }
-      : { kind: 'refused', refusal: judgement };
+    const verification = await this.verify(payment, look, lookAgain);
+    return verification.isValid
+      ? { kind: 'good', verification: verification }
+      : { kind: 'refused', refusal: verification };
   }
 
   /**
@@ -155,11 +155,11 @@ export class PaymentVerifier {
    *   has in flight alone.
    * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
    */
-  async judge(
+  async verify(
     payment: Payment,
     record: PayerRecord | Promise<PayerRecord>,
     lookAgain: () => Promise<PayerRecord> = () => Promise.resolve(record),
-  ): Promise<Judgement> {
+  ): Promise<Verification> {
     const sender = await this.#senderOf(payment);
     if (this.options.senders.isSuspended(assetNameOf(payment.requirements))) {
       return refuse('asset_suspended');
@@ -174,29 +174,31 @@ export class PaymentVerifier {
         return counted(verdict, await countInFlight(view, payment, inFlight, verdict));
       });
     const first = await this.#onceInTime(look);
-    const judgement = isUnsure(first) ? await this.#countAgain(payment, first, lookAgain) : first;
-    if (!judgement.isValid) return judgement;
+    const verification = isUnsure(first)
+      ? await this.#countAgain(payment, first, lookAgain)
+      : first;
+    if (!verification.isValid) return verification;
     if ((await record).recentReverts >= REVERTS_MAX) return refuse('payer_suspended');
-    return { ...judgement, ...(dataSuffix !== undefined && { dataSuffix }) };
+    return { ...verification, ...(dataSuffix !== undefined && { dataSuffix }) };
   }
 
   /** Judges again until the newest block is late enough, or as long as that is worth waiting for. */
   async #onceInTime(look: () => Promise<Counted>): Promise<Counted> {
     const { pause = delay } = this.options;
-    let judged = await look();
+    let verified = await look();
     for (const ms of NOT_YET_MS) {
-      if (judged.isValid || judged.validFrom === undefined) return judged;
+      if (verified.isValid || verified.validFrom === undefined) return verified;
       await pause(ms);
-      judged = await look();
+      verified = await look();
     }
-    return judged;
+    return verified;
   }
 
   async #countAgain(
     payment: Payment,
     { reason, verdict }: Unsure,
     lookAgain: () => Promise<PayerRecord>,
-  ): Promise<Judgement> {
+  ): Promise<Verification> {
     const { pause = delay } = this.options;
     for (const ms of COUNTED_TWICE_MS) {
       await pause(ms);
@@ -222,7 +224,7 @@ export class PaymentVerifier {
       const reason = actionOf(claim).termsMismatch(payment, claim, chain);
       return reason === undefined ? { kind: 'same' } : { kind: 'refused', reason };
     }
-    const verdict = await this.judgeTerms(payment);
+    const verdict = await this.verifyTerms(payment);
     if (!verdict.isValid) return { kind: 'refused', reason: verdict.reason };
     return { kind: identity.termsTag === known.termsTag ? 'same' : 'other_terms' };
   }
@@ -232,7 +234,7 @@ export class PaymentVerifier {
    *
    * @throws ChainUnavailableError when the chain cannot be asked.
    */
-  judgeTerms(payment: Payment): Promise<Verdict> {
+  verifyTerms(payment: Payment): Promise<Verdict> {
     return this.#throughViews(payment, (view) =>
       verify(payment, this.#context(view, undefined), 'terms'),
     );
@@ -244,11 +246,11 @@ export class PaymentVerifier {
    */
   async #throughViews<T extends Verdict>(
     { requirements: { chainId } }: Payment,
-    judge: (view: ChainView) => Promise<T>,
+    verify: (view: ChainView) => Promise<T>,
   ): Promise<T> {
     const chain = this.chains.get(chainId);
     if (chain === undefined) throw new ChainUnavailableError(chainId, 'verification');
-    const { value } = await chain.verifyNearHead(judge, neededHead);
+    const { value } = await chain.verifyNearHead(verify, neededHead);
     return value;
   }
 
@@ -301,8 +303,8 @@ function counted(verdict: GoodVerdict, count: InFlightCount): Counted {
   return count.kind === 'short' ? count.refusal : { ...count.refusal, verdict };
 }
 
-function isUnsure(judgement: Counted): judgement is Unsure {
-  return 'verdict' in judgement;
+function isUnsure(verification: Counted): verification is Unsure {
+  return 'verdict' in verification;
 }
 
 function verify(payment: Payment, context: VerifyContext, scope: VerifyScope): Promise<Verdict> {

@@ -69,12 +69,12 @@ async function verify({
   let record: PayerRecord | undefined;
   const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'judgeTerms' | 'match'> = {
     refusalByLists: () => world.lists,
-    judge: async (_, given) => {
+    verify: async (_, given) => {
       record = await given;
       if (world.chain !== undefined) throw world.chain;
       return { isValid: false, reason, isFromChainState: true };
     },
-    judgeTerms: () =>
+    verifyTerms: () =>
       Promise.resolve(
         match.kind === 'refused'
           ? { isValid: false, reason: match.reason, isFromChainState: false }

@@ -69,7 +69,7 @@ export class VerifyService {
     // Most payments were never seen before: the chain is asked while the ledger is.
     const record = started(looking.then((look) => look ?? BLANK_RECORD));
     const judging = started(
-      this.verifier.judge(
+      this.verifier.verify(
         payment,
         record,
         async () => (await this.#look(payment, identity)) ?? BLANK_RECORD,
@@ -77,7 +77,7 @@ export class VerifyService {
     );
     const look = await looking;
     try {
-      const known = identity && look && (await this.#judgeKnown(payment, identity, look, keyTag));
+      const known = identity && look && (await this.#verifyKnown(payment, identity, look, keyTag));
       if (known !== undefined) return known;
       const verdict = await judging;
       if (verdict.isValid) {
@@ -110,7 +110,7 @@ export class VerifyService {
     if (chain === undefined) return refused;
     const isUsed = await finder.isUsed(payment, reason, chain, finder.until());
     if (isUsed === false) return refused;
-    const past = identity && (await this.#judgeArchived(payment, identity, keyTag, reason));
+    const past = identity && (await this.#verifyArchived(payment, identity, keyTag, reason));
     if (past !== undefined) return past;
     if (isUsed === undefined) return invalid('network_unavailable');
     const paid = paidBy(await finder.userOf(payment, chain, finder.until()));
@@ -132,7 +132,7 @@ export class VerifyService {
   }
 
   /** `undefined`: to be judged like a payment never seen. */
-  async #judgeKnown(
+  async #verifyKnown(
     payment: Payment,
     identity: PaymentIdentity,
     { known, isWaitedFor, toldKeyTag }: Look,
@@ -143,7 +143,7 @@ export class VerifyService {
     const { isRepeatable } = actionOf(payment.claim);
     if (known === undefined) {
       if (!isTold || isRepeatable) return undefined;
-      const terms = await this.verifier.judgeTerms(payment);
+      const terms = await this.verifier.verifyTerms(payment);
       return invalid(terms.isValid ? 'duplicate_settlement' : terms.reason);
     }
     const match = await this.verifier.match(payment, identity, known);
@@ -165,7 +165,7 @@ export class VerifyService {
   }
 
   /** @returns `undefined`: the refusal stays as it is. */
-  async #judgeArchived(
+  async #verifyArchived(
     payment: Payment,
     identity: PaymentIdentity,
     keyTag: string,

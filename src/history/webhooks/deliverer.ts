@@ -86,7 +86,7 @@ export class Deliverer {
     }
     const answered = await this.#attempt(webhook, delivery);
     const outcome = {
-      ...this.#judge(answered, delivery.attempts + 1),
+      ...this.#outcomeOf(answered, delivery.attempts + 1),
       ...(delivery.type === CHALLENGE_EVENT && { challengedUrl: webhook.url }),
     };
     await store.record(webhook.id, delivery.sequence, outcome);
@@ -113,7 +113,7 @@ export class Deliverer {
     }
   }
 
-  #judge(answered: Answered, attempts: number): DeliveryOutcome {
+  #outcomeOf(answered: Answered, attempts: number): DeliveryOutcome {
     if (answered.problem === undefined) return { ...answered, state: 'delivered' };
     const pauseMs = pauseAfter(attempts, Math.random());
     return pauseMs === undefined

@@ -125,7 +125,7 @@ export class HubIndex implements StorageObserver {
     this.assertSound();
     const known = this.#known;
     const { meta, entry, price, takedowns } = await this.#tables.lookUp(owner, id);
-    this.#judge(meta, known);
+    this.#compare(meta, known);
     if (entry === undefined) return undefined;
     const object = objectOf(entry);
     const terms = await this.termsIn(object, price);
@@ -167,7 +167,7 @@ export class HubIndex implements StorageObserver {
   async check(): Promise<void> {
     this.assertSound();
     const known = this.#known;
-    this.#judge(await this.#tables.meta(), known);
+    this.#compare(await this.#tables.meta(), known);
   }
 
   /**
@@ -186,7 +186,7 @@ export class HubIndex implements StorageObserver {
    *
    * @param known - what was known when the question was sent: less than that cannot be the answer.
    */
-  #judge(meta: MetaFields, known: IndexState | undefined): void {
+  #compare(meta: MetaFields, known: IndexState | undefined): void {
     const why = this.#troubleOf(meta, known);
     if (why === undefined) {
       this.#note({ generation: meta.generation ?? '', last: Number(meta.last) });

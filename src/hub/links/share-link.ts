@@ -36,9 +36,9 @@ export function readShareLink(text: string): SignedShareLink | undefined {
 }
 
 /** Signature and times; whether it was used up or taken back is asked of who remembers. */
-export function verifyShareLink(link: SignedShareLink, judge: LinkContext): LinkValidity {
+export function verifyShareLink(link: SignedShareLink, context: LinkContext): LinkValidity {
   const { signature, ...signed } = link;
   const { issuedAt, until } = signed;
   const message = { ...signed, issuedAt: BigInt(issuedAt), until: BigInt(until) };
-  return verifyLink({ ...signed, signature }, message, KIND, judge);
+  return verifyLink({ ...signed, signature }, message, KIND, context);
 }

@@ -83,8 +83,8 @@ export class ShareLinks {
     this.#assertShares();
     const link = readShareLink(text);
     if (link === undefined) throw HubRefusal.malformed('link is not a share link');
-    const judge = { hub: this.config.hub.address, recover: this.recover, now: nowSeconds() };
-    const verdict = verifyShareLink(link, judge);
+    const context = { hub: this.config.hub.address, recover: this.recover, now: nowSeconds() };
+    const verdict = verifyShareLink(link, context);
     if (verdict.kind === 'bad') throw HubRefusal.unauthorized(`verify link: ${verdict.message}`);
     if (verdict.kind === 'over' && whichTimes === 'good') throw HubRefusal.gone('the link is over');
     return link;

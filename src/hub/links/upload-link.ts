@@ -46,7 +46,7 @@ export function readUploadLink(text: string): SignedUploadLink | undefined {
 }
 
 /** Signature and times; whether it was used up or taken back is asked of who remembers. */
-export function verifyUploadLink(link: SignedUploadLink, judge: LinkContext): LinkValidity {
+export function verifyUploadLink(link: SignedUploadLink, context: LinkContext): LinkValidity {
   const { signature, ...signed } = link;
   const { issuedAt, until, maxBytes } = signed;
   const message = {
@@ -55,5 +55,5 @@ export function verifyUploadLink(link: SignedUploadLink, judge: LinkContext): Li
     issuedAt: BigInt(issuedAt),
     until: BigInt(until),
   };
-  return verifyLink({ ...signed, signature }, message, KIND, judge);
+  return verifyLink({ ...signed, signature }, message, KIND, context);
 }

@@ -54,7 +54,7 @@ export class SalesService {
     }
     const showing: Showing = { ...shownBy(request), signer };
     const maySettle = request.method === 'GET';
-    const outcome = await this.sales.judge(price, showing, maySettle, assertServed);
+    const outcome = await this.sales.check(price, showing, maySettle, assertServed);
     return this.#answered(response, outcome, price);
   }
 

@@ -163,7 +163,7 @@ function shop(): {
     heard,
     process,
     ask: (price, showing, maySettle = true) =>
-      sales.judge(price, shown(showing), maySettle, offered),
+      sales.check(price, shown(showing), maySettle, offered),
   };
 }
 
@@ -431,11 +431,11 @@ describe('paid if and only if downloadable', () => {
       const price = priceOf();
       const payment = paymentFor(price);
       const dying = dieAt(store, step);
-      await expect(process().judge(price, shown({ payment }), true, offered)).rejects.toThrow(
+      await expect(process().check(price, shown({ payment }), true, offered)).rejects.toThrow(
         'killed',
       );
       dying.restore();
-      const outcome = await process().judge(price, shown({ payment }), true, offered);
+      const outcome = await process().check(price, shown({ payment }), true, offered);
       expect(outcome).toMatchObject({ kind: 'open' });
       expect(facilitator.moved.size).toBe(1);
     },
@@ -480,7 +480,7 @@ describe('paid if and only if downloadable', () => {
     const token = 'token' in bought ? bought.token : undefined;
     const newer = priceOf({ amount: 5n, object: objectOf('report', Buffer.from('newer')) });
     const judge = (showing: Partial<Showing>): Promise<SaleOutcome> =>
-      process().judge(newer, shown(showing), true, () => {
+      process().check(newer, shown(showing), true, () => {
         throw HubRefusal.takenDown('court order');
       });
     for (const showing of [{ token, address: ELSEWHERE }, { payment }]) {

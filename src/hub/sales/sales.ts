@@ -78,7 +78,7 @@ export class Sales {
    *   called for a buyer of earlier bytes of that name.
    * @throws DamagedObjectError, StorageUnavailableError, RedisUnavailableError
    */
-  async judge(
+  async check(
     price: Price,
     showing: Showing,
     maySettle: boolean,

@@ -71,12 +71,12 @@ export async function verifyNearHead<T>(
     for (const view of asked) {
       const looking = measure();
       if (join !== undefined) askMute(view, asked, work);
-      const judged = await (join === undefined
+      const verified = await (join === undefined
         ? askOne(view, ask)
         : askTwo([view, ...othersBeside(view, asked)], ask, join));
-      if (judged === undefined) continue;
+      if (verified === undefined) continue;
       const look = await looking;
-      const { value, by } = judged;
+      const { value, by } = verified;
       const isKnown = look.newest > 0n || !needsHead;
       const isNear = by.some((one) => isNearEnough(look, one, need(value)));
       if (isKnown && (asked.length < 2 || isNear)) return { value, newestBlock: look.newest };

@@ -19,7 +19,7 @@ export interface ListingRules {
 }
 
 /** What a payment for the terms of a 402 would list. */
-export type JudgedTerms =
+export type CheckedTerms =
   /** Nothing was declared, or the seller does not want to be found. */
   | { readonly kind: 'none' }
   | { readonly kind: 'fault'; readonly fault: Fault }
@@ -42,7 +42,7 @@ const OFFERS_MAX = 16;
  *
  * @param sent - of the version; paths of what is wrong begin in it.
  */
-export function judgeTerms(version: 1 | 2, sent: JsonObject, rules: ListingRules): JudgedTerms {
+export function checkTerms(version: 1 | 2, sent: JsonObject, rules: ListingRules): CheckedTerms {
   const accepts: readonly unknown[] = Array.isArray(sent['accepts']) ? sent['accepts'] : [];
   const offers = accepts.slice(0, OFFERS_MAX).filter(isJsonObject);
   const read =

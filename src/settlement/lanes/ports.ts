@@ -192,7 +192,7 @@ export type OutcomeVerdict =
 
 export interface OutcomeResolver {
   /** @throws ChainUnavailableError when its outcome cannot be read now. */
-  judge(
+  resolve(
     id: string,
     payment: AcceptedPayment,
     tracked: TrackedAttempt,
@@ -201,7 +201,7 @@ export interface OutcomeResolver {
   ): Promise<OutcomeVerdict>;
 
   /** The same of one that no attempt in flight carries. @throws ChainUnavailableError */
-  judgeAgain(
+  resolveAgain(
     id: string,
     payment: AcceptedPayment,
     sent: SentBefore,

@@ -1,4 +1,4 @@
-import { judgeTerms, type ListingRules } from '../../../protocol/listing/judge-terms.js';
+import { checkTerms, type ListingRules } from '../../../protocol/listing/judge-terms.js';
 import type { JsonObject } from '../../../protocol/payment/wire-values.js';
 import type { DoctorFinding } from '../dto/doctor-report.response.js';
 import { about } from '../finding.js';
@@ -12,15 +12,15 @@ export function listingFindings(
   rules: ListingRules,
 ): readonly DoctorFinding[] {
   const root = place === 'header' ? 'terms' : 'body';
-  const judged = judgeTerms(version, sent, rules);
+  const checked = checkTerms(version, sent, rules);
   const warning = (code: string, path: string, expected: string, fix = FIX): DoctorFinding =>
     about(code, 'warning', { path: `${root}.${path}`, expected, got: valueAt(sent, path), fix });
-  if (judged.kind === 'none') return [];
-  if (judged.kind === 'fault') {
-    const { code, path, expected } = judged.fault;
+  if (checked.kind === 'none') return [];
+  if (checked.kind === 'fault') {
+    const { code, path, expected } = checked.fault;
     return [warning(code, path, expected)];
   }
-  const { unknownAsset, contradiction, notes } = judged;
+  const { unknownAsset, contradiction, notes } = checked;
   const found: DoctorFinding[] = [];
   if (unknownAsset !== undefined) {
     const expected = 'a token that this deployment knows: those of /v2/assets';

@@ -12,17 +12,17 @@ import type { Offer } from './offer.js';
 import {
   DEFAULT_ASSET_KEYS,
   defaultAssetDecimals,
-  type JudgedOffer,
+  type CheckedOffer,
   termsFindings,
 } from './terms-checks.js';
 
 const PERMIT = 'eip2612GasSponsoring';
 const APPROVAL = 'erc20ApprovalGasSponsoring';
-const judged = (offer: Partial<Offer>, token = tokenFacts()): JudgedOffer => ({
+const judged = (offer: Partial<Offer>, token = tokenFacts()): CheckedOffer => ({
   offer: anOffer({ method: 'permit2', ...offer }),
   facts: offerFacts({ token }),
 });
-const found = (declared: readonly string[], ...offers: JudgedOffer[]): string[] => {
+const found = (declared: readonly string[], ...offers: CheckedOffer[]): string[] => {
   const extensions = Object.fromEntries(declared.map((key) => [key, { info: {} }]));
   const sent = v2Terms(undefined, { extensions });
   return (
@@ -38,7 +38,7 @@ const NAMED = { ...BARE, ...DOMAIN };
 const AT = `terms.extensions.${PERMIT}`;
 
 describe('sponsored approvals', () => {
-  it.each<[string, string[], JudgedOffer]>([
+  it.each<[string, string[], CheckedOffer]>([
     ['a permit for a token that has one', [PERMIT], judged({ extra: NAMED })],
     ['nothing', [], judged({ extra: BARE }, plainToken())],
     ['an approval for a plain token', [APPROVAL], judged({ extra: BARE }, plainToken())],
@@ -53,7 +53,7 @@ describe('sponsored approvals', () => {
     expect(found(declared, offer)).toEqual([]);
   });
 
-  it.each<[string, string[], JudgedOffer, string]>([
+  it.each<[string, string[], CheckedOffer, string]>([
     [
       'both at a plain token',
       [PERMIT, APPROVAL],

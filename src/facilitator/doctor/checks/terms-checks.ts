@@ -12,7 +12,7 @@ const APPROVAL = 'erc20ApprovalGasSponsoring';
 const ACTED_ON = [PERMIT, APPROVAL];
 
 /** An offer and what the chain says of it. */
-export interface JudgedOffer {
+export interface CheckedOffer {
   readonly offer: Offer;
   readonly facts: OfferFacts;
 }
@@ -20,13 +20,13 @@ export interface JudgedOffer {
 /** The errors of the fields beside the offers. */
 export function termsFindings(
   terms: Terms,
-  judged: readonly JudgedOffer[],
+  offers: readonly CheckedOffer[],
 ): readonly DoctorFinding[] {
   const root = terms.place === 'header' ? 'terms' : 'body';
   return [
-    ...(terms.version === 2 ? extensionFindings(terms, root, judged) : []),
+    ...(terms.version === 2 ? extensionFindings(terms, root, offers) : []),
     ...spendingFindings(
-      judged.map(({ offer }) => offer),
+      offers.map(({ offer }) => offer),
       root,
     ),
   ];
@@ -35,7 +35,7 @@ export function termsFindings(
 function extensionFindings(
   { sent }: Terms,
   root: string,
-  judged: readonly JudgedOffer[],
+  judged: readonly CheckedOffer[],
 ): readonly DoctorFinding[] {
   const declared = Object.keys(readOptionalObject(sent['extensions']) ?? {});
   const served = allSchemes().flatMap(({ extensions }) => extensions);
@@ -60,7 +60,7 @@ function extensionFindings(
  * fails where the token has none. Then it never comes to the other sponsoring.
  */
 function permitFinding(
-  { offer, facts }: JudgedOffer,
+  { offer, facts }: CheckedOffer,
   root: string,
   declared: readonly string[],
 ): DoctorFinding | undefined {

@@ -29,7 +29,7 @@ export function mayBringApproval(claim: Permit2Claim, { approvals }: VerifyConte
  * @param settling - the payment as it would be sent.
  * @throws ChainUnavailableError
  */
-export async function judgeApproval(
+export async function verifyApproval(
   { from: payer, nonce, sponsoredApproval: sent }: Permit2Claim,
   payerHasCode: boolean,
   settling: SettlingCall,

@@ -21,7 +21,7 @@ import {
   type VerifyScope,
 } from '../verdict.js';
 import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
-import { judgeApproval, mayBringApproval } from './judge-approval.js';
+import { verifyApproval, mayBringApproval } from './judge-approval.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
 
 /** What differs between the schemes that pay by a Permit2 witness transfer through a proxy. */
@@ -115,7 +115,7 @@ export async function verifyWitness<C extends Permit2Claim, A extends Permit2Aut
   const settling = settlingOf(rules, authorization, requirements);
   if (settling === undefined) return { isValid: true, authorization, payerHasCode };
   if (mayBringApproval(claim, context)) {
-    const approval = await judgeApproval(claim, payerHasCode, settling, payment, context);
+    const approval = await verifyApproval(claim, payerHasCode, settling, payment, context);
     if (approval.kind === 'refused') return approval.refusal;
     if (approval.kind === 'good') {
       const sponsoredApproval = approval.transaction;

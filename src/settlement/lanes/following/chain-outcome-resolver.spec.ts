@@ -153,10 +153,10 @@ describe('ChainOutcomeResolver', () => {
     kind: Attempt['kind'] = 'single',
     timestamp?: number,
   ): Promise<string> =>
-    short(await resolver.judge('a', payment, tracked(kind), inclusion, finalized(timestamp)));
+    short(await resolver.resolve('a', payment, tracked(kind), inclusion, finalized(timestamp)));
   const judgedDead = async (hashes: readonly Hex[] = []): Promise<string> => {
     const sent = { sinceBlock: SENT_AT, hashes };
-    return short(await resolver.judgeAgain('a', payment, sent, finalized()));
+    return short(await resolver.resolveAgain('a', payment, sent, finalized()));
   };
 
   describe('unused', () => {
@@ -177,7 +177,7 @@ describe('ChainOutcomeResolver', () => {
       expect(await judged(mined(), 'single', DEADLINE)).toBe('expired unpaid');
     });
     it('while its attempt may land: it waits', async () => {
-      const verdict = await resolver.judge('a', payment, tracked(), undefined, finalized());
+      const verdict = await resolver.resolve('a', payment, tracked(), undefined, finalized());
       expect(verdict.kind).toBe('waiting');
     });
     it('and no attempt carries it: it is sent again', async () => {
@@ -191,7 +191,7 @@ describe('ChainOutcomeResolver', () => {
     });
     it('by any sender: it ends with the block and the hash of that transaction', async () => {
       const place = { transaction: OTHER, blockNumber: 15n, blockHash: BLOCK };
-      const judge = () => resolver.judge('a', payment, tracked(), mined(), finalized());
+      const judge = () => resolver.resolve('a', payment, tracked(), mined(), finalized());
       expect(await judge()).toMatchObject({ ending: { state: 'foreign', isPaid: true, ...place } });
       searched = use({ logIndex: undefined });
       expect(await judge()).toMatchObject({ ending: { isPaid: false, ...place } });
@@ -204,7 +204,13 @@ describe('ChainOutcomeResolver', () => {
       const shown = { number: SENT_AT + 8n, hash: BLOCK };
       const judgedWith = async (newestBlock = shown): Promise<string> =>
         short(
-          await resolver.judge('a', payment, tracked('single', newestBlock), mined(), finalized()),
+          await resolver.resolve(
+            'a',
+            payment,
+            tracked('single', newestBlock),
+            mined(),
+            finalized(),
+          ),
         );
 
       it('that the chain does not have: a copy in a block after the broadcast has paid', async () => {
@@ -294,7 +300,7 @@ describe('ChainOutcomeResolver', () => {
 
     it('and no older use can be found: it is used all the same', async () => {
       search = (from) => NOT_FOUND(from > SENT_AT ? from : undefined);
-      const verdict = await resolver.judge('a', payment, tracked(), mined(), finalized());
+      const verdict = await resolver.resolve('a', payment, tracked(), mined(), finalized());
       expect(verdict).toEqual({
         kind: 'ended',
         ending: {
@@ -319,7 +325,7 @@ describe('ChainOutcomeResolver', () => {
           from > SENT_AT
             ? NOT_FOUND(from)
             : { kind: 'found', use: { ...use, ...(moved && { moved }) } };
-        return resolver.judge('a', payment, tracked(), mined(), finalized());
+        return resolver.resolve('a', payment, tracked(), mined(), finalized());
       };
       const unpaid = { id: 'a', state: 'foreign', isPaid: false, transaction: OTHER };
       expect(await ending({ payTo, amount, logIndex: 4 })).toMatchObject({
@@ -340,7 +346,7 @@ describe('ChainOutcomeResolver', () => {
       ['of the broadcast itself has nothing after it', SENT_AT, 'foreign unpaid', [BEFORE]],
     ])('by a final block that is %s', async (_, number, expected, spans) => {
       searched = use({ blockNumber: SENT_AT - 5n });
-      const verdict = await resolver.judge('a', payment, tracked(), mined(), {
+      const verdict = await resolver.resolve('a', payment, tracked(), mined(), {
         ...finalized(),
         number,
       });
@@ -350,7 +356,7 @@ describe('ChainOutcomeResolver', () => {
     it('no more than five thousand blocks back', async () => {
       search = (from) => (from > 9000n ? NOT_FOUND(from) : use({ blockNumber: 8000n }));
       const sent = { sinceBlock: 9000n, hashes: [] };
-      await resolver.judgeAgain('a', payment, sent, { ...finalized(), number: 9001n });
+      await resolver.resolveAgain('a', payment, sent, { ...finalized(), number: 9001n });
       expect(searches).toEqual([
         { from: 9001n, to: 9001n, by: undefined },
         { from: 4000n, to: 9000n, by: 'anybody' },
@@ -360,7 +366,7 @@ describe('ChainOutcomeResolver', () => {
 
   describe('while its attempt may still be mined', () => {
     const inFlight = async () =>
-      short(await resolver.judge('a', payment, tracked(), undefined, finalized()));
+      short(await resolver.resolve('a', payment, tracked(), undefined, finalized()));
 
     it.each<[string, () => UseOutcome, string]>([
       [
@@ -383,7 +389,7 @@ describe('ChainOutcomeResolver', () => {
     it('and its deadline is over with it unused: it has expired', async () => {
       state = word(0);
       const late = finalized(DEADLINE);
-      const verdict = await resolver.judge('a', payment, tracked(), undefined, late);
+      const verdict = await resolver.resolve('a', payment, tracked(), undefined, late);
       expect(short(verdict)).toBe('expired unpaid');
     });
   });
@@ -391,7 +397,7 @@ describe('ChainOutcomeResolver', () => {
   describe('names why an attempt failed', () => {
     const reasonOf = async (inclusion = mined()): Promise<unknown> => {
       state = word(0);
-      const verdict = await resolver.judge('a', payment, tracked(), inclusion, finalized());
+      const verdict = await resolver.resolve('a', payment, tracked(), inclusion, finalized());
       return verdict.kind === 'ended' ? verdict.ending : verdict.kind;
     };
     const FAILED = 'invalid_exact_evm_transaction_failed';

@@ -52,7 +52,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
    * @param inclusion - where the attempt was finalized; absent while it may still land.
    * @throws ChainUnavailableError when no endpoint can be asked, or only one that lags.
    */
-  async judge(
+  async resolve(
     id: string,
     payment: AcceptedPayment,
     tracked: TrackedAttempt,
@@ -73,7 +73,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
         sinceBlock,
         hashes: attempt.transactions.map(({ hash }) => hash),
       };
-      return this.#judgeUsed(id, payment, sent, fateOf(inclusion), finalized);
+      return this.#resolveUsed(id, payment, sent, fateOf(inclusion), finalized);
     }
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
@@ -98,7 +98,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
    *
    * @throws ChainUnavailableError
    */
-  async judgeAgain(
+  async resolveAgain(
     id: string,
     payment: AcceptedPayment,
     sent: SentBefore,
@@ -107,7 +107,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     const isUsed = await this.#isUsed(payment, finalized);
     if (isUsed === undefined) return { kind: 'waiting' };
     if (isUsed && isShownByState(payment)) return endedByState(id, undefined);
-    if (isUsed) return this.#judgeUsed(id, payment, sent, 'dead', finalized);
+    if (isUsed) return this.#resolveUsed(id, payment, sent, 'dead', finalized);
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
     }
@@ -163,7 +163,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
    * Used, but not as its attempt should have. A copy of the lane's transaction after its broadcast still paid the payee
    * because of this facilitator; in any other case the payment was presented elsewhere.
    */
-  async #judgeUsed(
+  async #resolveUsed(
     id: string,
     payment: AcceptedPayment,
     sent: SentBefore,

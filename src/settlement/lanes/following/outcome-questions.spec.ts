@@ -41,11 +41,11 @@ describe('OutcomeQuestions', () => {
     judgement = () => Promise.resolve(REQUEUE);
     [asked, askedAgain, faults] = [[], [], []];
     const resolver: OutcomeResolver = {
-      judge: (id, _, __, inclusion) => {
+      resolve: (id, _, __, inclusion) => {
         asked.push({ id, inclusion });
         return judgement();
       },
-      judgeAgain: (_, __, sent) => {
+      resolveAgain: (_, __, sent) => {
         askedAgain.push(sent);
         return judgement();
       },

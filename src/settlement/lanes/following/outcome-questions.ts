@@ -78,22 +78,22 @@ export class OutcomeQuestions {
     if (finalized === undefined) return;
     if (!this.#tries.mayTry(id, this.options.clock.steady())) return;
     const question: Question = { ...about, finalized };
-    const isAsked = this.#tasks.start(id, assetNameOf(payment), () => this.#judge(question));
+    const isAsked = this.#tasks.start(id, assetNameOf(payment), () => this.#resolve(question));
     if (isAsked) this.#asked.set(id, question);
   }
 
-  #judge({ id, payment, subject, finalized }: Question): Promise<OutcomeVerdict> {
+  #resolve({ id, payment, subject, finalized }: Question): Promise<OutcomeVerdict> {
     const { resolver, unresolved } = this.options;
     if (subject.kind === 'attempt') {
       const { tracked, isFinal } = subject;
       const inclusion = isFinal ? tracked.inclusion : undefined;
-      return resolver.judge(id, payment, tracked, inclusion, finalized);
+      return resolver.resolve(id, payment, tracked, inclusion, finalized);
     }
     const use = unresolved.get(id);
     if (use === undefined) return Promise.resolve({ kind: 'waiting' });
     // The ledger knows no transaction of it, so no copy of one can have used it.
     const { sentBefore = { sinceBlock: use.sinceBlock, hashes: [] } } = use.taken;
-    return resolver.judgeAgain(id, payment, sentBefore, finalized);
+    return resolver.resolveAgain(id, payment, sentBefore, finalized);
   }
 
   /** The answers since the last call, for settlements that the lane still has. */

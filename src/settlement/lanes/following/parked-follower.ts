@@ -62,7 +62,7 @@ export class ParkedFollower {
   #ask(parked: ParkedSettlement, finalized: BlockHeader): void {
     const { id, payment, sentBefore } = parked;
     const isAsked = this.#answers.start(id, assetNameOf(payment), () =>
-      this.options.resolver.judgeAgain(id, payment, sentBefore, finalized),
+      this.options.resolver.resolveAgain(id, payment, sentBefore, finalized),
     );
     // Where there is no room it is due again by itself.
     if (!isAsked || this.#asked.has(id)) return;

@@ -134,11 +134,11 @@ export class Broadcaster {
    * When a nonce is allocated, in blocks. One endpoint may claim a head that is too high: a block separates the time
    * before and after the broadcast only if two endpoints have it, or if it turns out to be on the chain.
    *
-   * @param judgedAt - what stands in while no endpoint has shown a block lately.
+   * @param simulatedAt - what stands in while no endpoint has shown a block lately.
    */
-  #momentOf(judgedAt: bigint): Pick<Attempt, 'allocatedAtBlock' | 'newestBlock'> {
+  #momentOf(simulatedAt: bigint): Pick<Attempt, 'allocatedAtBlock' | 'newestBlock'> {
     const { agreed, newest } = this.options.chain.knownHeads;
-    const allocatedAtBlock = agreed > 0n ? agreed : judgedAt;
+    const allocatedAtBlock = agreed > 0n ? agreed : simulatedAt;
     if (newest === undefined || newest.number <= allocatedAtBlock) return { allocatedAtBlock };
     return { allocatedAtBlock, newestBlock: { number: newest.number, hash: newest.hash } };
   }

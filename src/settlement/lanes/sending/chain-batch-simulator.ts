@@ -118,11 +118,11 @@ export class ChainBatchSimulator<T extends Sendable> {
     const { batches, singles } = groupForSending(quick, rules, (payment) =>
       this.#limitFor(payment),
     );
-    const judged = await Promise.all([
+    const simulated = await Promise.all([
       ...batches.map((batch) => this.#checkTogether(view, batch, sender)),
       ...singles.map((item) => this.#checkAloneOrSlow(view, item, sender)),
     ]);
-    return joined([...judged, { groups: [], refusals: [], undecided: waiting }]);
+    return joined([...simulated, { groups: [], refusals: [], undecided: waiting }]);
   }
 
   /** A settlement is sent only if it succeeds in the newest block that any endpoint has shown. */

@@ -92,9 +92,9 @@ export class LaneSending implements Sending {
       const { isRetiring } = this.options;
       const taken = await queue.take(held, batchRules.maxItems, isRetiring, preparations.places);
       const ready = preparations.keep(taken);
-      const judged = [...preparations.takePrepared(), ...ready];
-      if (judged.length > 0 || simulator.hasDecided) {
-        await this.#judgeInTime(this.#judgeAndSend(held, judged, isGoing));
+      const simulated = [...preparations.takePrepared(), ...ready];
+      if (simulated.length > 0 || simulator.hasDecided) {
+        await this.#simulateInTime(this.#simulateAndSend(held, simulated, isGoing));
       } else if (taken.length === 0) {
         return;
       }
@@ -102,7 +102,7 @@ export class LaneSending implements Sending {
   }
 
   /** One slow judgement must not keep what comes after it: it is finished beside the lane. */
-  async #judgeInTime(round: Promise<void>): Promise<void> {
+  async #simulateInTime(round: Promise<void>): Promise<void> {
     const { state } = this.options;
     const generation = this.#generation;
     const watched = round
@@ -138,7 +138,7 @@ export class LaneSending implements Sending {
 
   // ---------------------------------------------------------------- sending
 
-  async #judgeAndSend(
+  async #simulateAndSend(
     held: HeldLane,
     taken: readonly TakenSettlement[],
     isGoing: () => boolean,
