@@ -3,7 +3,7 @@ import { ErrorFilter, type Problem } from '../platform/http/error.filter.js';
 import { type Diagnosis, diagnosisOf } from '../protocol/diagnosis/diagnosis.js';
 import type { Reason, Retry } from '../protocol/reasons.js';
 
-interface Told {
+interface DescribedError {
   readonly reason: Reason;
   readonly extensions: { readonly diagnosis: Diagnosis };
 }
@@ -12,7 +12,7 @@ interface Told {
  * What came is no request for a payment: no JSON, an empty body, a wrong method. The resource server made it, so the
  * buyer cannot mend it by a new payment.
  */
-function told({ status, reason }: Problem, failure: Reason): Told {
+function described({ status, reason }: Problem, failure: Reason): DescribedError {
   const known = reason ?? (status >= 500 ? failure : undefined);
   if (known !== undefined) return { reason: known, extensions: { diagnosis: diagnosisOf(known) } };
   const { docs } = diagnosisOf('invalid_payload');
@@ -29,7 +29,7 @@ const RETRY_OF_STATUS: Readonly<Record<number, Retry>> = { 404: 'later', 408: 's
 @Catch()
 export class VerifyErrorFilter extends ErrorFilter {
   protected override bodyOf(problem: Problem): Readonly<Record<string, unknown>> {
-    const { reason, extensions } = told(problem, 'unexpected_verify_error');
+    const { reason, extensions } = described(problem, 'unexpected_verify_error');
     return {
       isValid: false,
       invalidReason: reason,
@@ -45,7 +45,7 @@ export class VerifyErrorFilter extends ErrorFilter {
 @Catch()
 export class SettleErrorFilter extends ErrorFilter {
   protected override bodyOf(problem: Problem): Readonly<Record<string, unknown>> {
-    const { reason, extensions } = told(problem, 'unexpected_settle_error');
+    const { reason, extensions } = described(problem, 'unexpected_settle_error');
     return {
       success: false,
       errorReason: reason,

@@ -5,15 +5,15 @@ import type { HistoryObserver } from './history-observer.js';
 
 /** The archiver in the log: one line for an outage, not one for each try. */
 export function historyLog(logger: PinoLogger, url: Secret<string> | undefined): HistoryObserver {
-  let told: string | undefined;
+  let logged: string | undefined;
   return {
     opened: () => {
-      if (told === undefined) logger.info('the history is archived in PostgreSQL');
+      if (logged === undefined) logger.info('the history is archived in PostgreSQL');
       else logger.info('the history is archived again');
-      told = undefined;
+      logged = undefined;
     },
     archived: (chainId, { unreadable, gone, expired, written }) => {
-      told = undefined;
+      logged = undefined;
       if (unreadable > 0) {
         logger.error(
           { chainId, unreadable },
@@ -26,8 +26,8 @@ export function historyLog(logger: PinoLogger, url: Secret<string> | undefined):
     },
     failed: (trouble, error) => {
       const what = trouble ?? 'fault';
-      if (told === what) return;
-      told = what;
+      if (logged === what) return;
+      logged = what;
       const problem = databaseProblem(url, error);
       const facts = problem === undefined ? { trouble, err: error } : { trouble, problem };
       logger.error(facts, 'cannot archive settlements in PostgreSQL; they stay in Redis');

@@ -41,7 +41,7 @@ export function indexLog(logger: PinoLogger): IndexLog {
     missing: (why) => {
       logger.warn({ why }, 'the hub index is unusable and is being rebuilt');
     },
-    mended: ({ how, entries }) => {
+    repaired: ({ how, entries }) => {
       logger.info({ how, entries }, 'the hub index is up to date');
     },
     failed: (error) => {

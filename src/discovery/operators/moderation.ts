@@ -40,7 +40,7 @@ export class Moderation {
       payTo: readAddress(payTo),
       host: host === undefined ? undefined : readHost(host),
     };
-    const found = await told(store.entries(filter, after, limit + 1));
+    const found = await withinTime(store.entries(filter, after, limit + 1));
     if (found === 'unreadable') throw invalidQuery(`text ${UNREADABLE}.`);
     const { shown, last } = cut(found, limit);
     return {
@@ -56,7 +56,7 @@ export class Moderation {
       value: value === undefined ? undefined : (readAddress(value) ?? readHost(value)),
     };
     const place = after === undefined ? undefined : denialNameOf(after);
-    const found = await told(store.denials(filter, place, limit + 1));
+    const found = await withinTime(store.denials(filter, place, limit + 1));
     const { shown, last } = cut(found, limit);
     return { denials: shown, ...(last && { next: `${last.kind}:${last.value}` }) };
   }
@@ -64,7 +64,7 @@ export class Moderation {
   /** @param by - id of the API key. */
   async deny(verdict: VerdictDto, by: string): Promise<View> {
     const denial = this.#denialOf(verdict, by);
-    const outcome = await told(this.#store().deny(denial, DENIALS_MOST));
+    const outcome = await withinTime(this.#store().deny(denial, DENIALS_MOST));
     if (outcome === 'full') {
       throw new CodedError(
         ...([409, 'denials_full'] as const),
@@ -77,7 +77,7 @@ export class Moderation {
   /** @param by - id of the API key. */
   async allow(verdict: VerdictDto, by: string): Promise<View> {
     const { kind, value, ...rest } = this.#denialOf(verdict, by);
-    const outcome = await told(this.#store().allow({ kind, value, ...rest }));
+    const outcome = await withinTime(this.#store().allow({ kind, value, ...rest }));
     return { outcome, kind, value };
   }
 
@@ -135,7 +135,7 @@ function cut<T>(
 /** What PostgreSQL says of a statement that took longer than it may. */
 const CANCELLED = '57014';
 
-async function told<T>(answer: Promise<T>): Promise<T> {
+async function withinTime<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   CHAIN_ID,
 } from '../../../test/twins/settlement/ledger/settlement-store-contract.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
-import type { News } from '../../settlement/ledger/settlement-events.js';
+import type { SettlementEvent } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { Finality } from '../../settlement/model/settlement.js';
 import { DeferredSteps } from './owed-steps.js';
@@ -33,7 +33,7 @@ class FakeConnection implements Connection {
 
 describe('a requester that waits', () => {
   let store: MemorySettlementStore;
-  let listeners: Map<string, Set<(news: News) => void>>;
+  let listeners: Map<string, Set<(news: SettlementEvent) => void>>;
   let owed: DeferredSteps;
   let made: ReturnType<typeof aPayment>;
 
@@ -42,7 +42,11 @@ describe('a requester that waits', () => {
     store = new MemorySettlementStore(() => Date.now(), GRACE_MS);
     listeners = new Map();
     store.onNews = (id, kind, transaction) => {
-      const news: News = { kind: kind as News['kind'], transaction, reason: undefined };
+      const news: SettlementEvent = {
+        kind: kind as SettlementEvent['kind'],
+        transaction,
+        reason: undefined,
+      };
       for (const listener of listeners.get(id) ?? []) listener(news);
     };
     owed = new DeferredSteps(SILENT);

@@ -3,7 +3,10 @@ import { Signal } from '../../platform/concurrency/signal.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
-import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
+import type {
+  SettlementEvent,
+  SettlementEvents,
+} from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import {
   type Finality,
@@ -60,10 +63,10 @@ export type Waited =
     }
   | { readonly kind: 'unknown' };
 
-type Standing = Waited | { readonly kind: 'waiting'; readonly lookAgainMs: number };
+type WaitState = Waited | { readonly kind: 'waiting'; readonly lookAgainMs: number };
 
-const WAITING: Standing = { kind: 'waiting', lookAgainMs: LOOK_INTERVAL_MS };
-const SOON: Standing = { kind: 'waiting', lookAgainMs: AGAIN_MS };
+const WAITING: WaitState = { kind: 'waiting', lookAgainMs: LOOK_INTERVAL_MS };
+const SOON: WaitState = { kind: 'waiting', lookAgainMs: AGAIN_MS };
 
 /**
  * One requester's wait for the outcome of one claim. It ends with the true answer, or with what is known
@@ -122,7 +125,7 @@ export class RequesterWait {
     }
   }
 
-  #hear(news: News): void {
+  #hear(news: SettlementEvent): void {
     if (news.transaction !== undefined) this.#hash = news.transaction;
     if (news.kind === 'finalized' || news.kind === this.options.finality) {
       this.#hasHeardOfSuccess = true;
@@ -131,7 +134,7 @@ export class RequesterWait {
     if (news.kind !== 'sent') this.#signal.notify();
   }
 
-  async #stand(): Promise<Standing> {
+  async #stand(): Promise<WaitState> {
     try {
       if (this.#hasHeardOfSuccess || this.#mayHaveSale) {
         this.#hasHeardOfSuccess = false;
@@ -146,7 +149,7 @@ export class RequesterWait {
     }
   }
 
-  async #join(): Promise<Standing> {
+  async #join(): Promise<WaitState> {
     const { store, requester, finality } = this.options;
     const joined = await store.join(this.ref, requester);
     if (joined.kind === 'gone') return this.#gone();
@@ -159,13 +162,13 @@ export class RequesterWait {
   }
 
   /** The ledger lost it, or forgot it. What this process knows of it is all that is left. */
-  #gone(): Standing {
+  #gone(): WaitState {
     return this.#hash === undefined
       ? { kind: 'unknown' }
       : answered(this.options.answers.pending(this.#hash));
   }
 
-  async #redeem(): Promise<Standing> {
+  async #redeem(): Promise<WaitState> {
     const {
       store,
       requester,
@@ -205,17 +208,17 @@ export class RequesterWait {
     }
   }
 
-  #soldToAnother(view: SettlementView): Standing {
+  #soldToAnother(view: SettlementView): WaitState {
     return this.options.isRepeatable ? this.#repeat(view) : this.#duplicate(view);
   }
 
   /** Success, once it is done, for who has not caused it. Nothing is sold by it. */
-  #repeat(view: SettlementView): Standing {
+  #repeat(view: SettlementView): WaitState {
     const { answers, finality } = this.options;
     return isSuccessAt(view, finality) ? answered(answers.success(view, undefined)) : WAITING;
   }
 
-  #duplicate(view: SettlementView): Standing {
+  #duplicate(view: SettlementView): WaitState {
     return answered(this.options.answers.failure('duplicate_settlement', view.transaction));
   }
 

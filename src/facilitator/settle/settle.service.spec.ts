@@ -17,7 +17,7 @@ import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { AWAITED_MS } from '../../settlement/ledger/epoch.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
-import type { News } from '../../settlement/ledger/settlement-events.js';
+import type { SettlementEvent } from '../../settlement/ledger/settlement-events.js';
 import { RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { Verification, Match } from '../verify/payment-verifier.js';
@@ -109,9 +109,13 @@ describe('SettleService', () => {
   });
 
   function aService(): SettleService {
-    const listeners = new Map<string, Set<(news: News) => void>>();
+    const listeners = new Map<string, Set<(news: SettlementEvent) => void>>();
     store.onNews = (id, kind, transaction) => {
-      const news: News = { kind: kind as News['kind'], transaction, reason: undefined };
+      const news: SettlementEvent = {
+        kind: kind as SettlementEvent['kind'],
+        transaction,
+        reason: undefined,
+      };
       for (const listener of [...(listeners.get(id) ?? [])]) listener(news);
     };
     return aSettleService({

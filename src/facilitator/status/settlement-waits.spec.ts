@@ -1,17 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
-import type { News, SettlementEvents } from '../../settlement/ledger/settlement-events.js';
+import type {
+  SettlementEvent,
+  SettlementEvents,
+} from '../../settlement/ledger/settlement-events.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import { SettlementWaits, type WaitedStatus } from './settlement-waits.js';
 
-const NEWS: News = { kind: 'included', transaction: undefined, reason: undefined };
+const NEWS: SettlementEvent = { kind: 'included', transaction: undefined, reason: undefined };
 
 describe('a look-up that waits', () => {
   let state: SettlementState | undefined;
   let looks: number;
   let isAway: boolean;
-  let listeners: Set<(news: News) => void>;
+  let listeners: Set<(news: SettlementEvent) => void>;
   let waits: SettlementWaits;
 
   beforeEach(() => {

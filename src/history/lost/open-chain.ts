@@ -63,12 +63,12 @@ async function sendersOf(
     books.lanes(chainId),
     unfinished.ownTransactions(chainId, OWN_TRANSACTIONS),
   ]);
-  const told = statuses.flatMap((one) =>
+  const reported = statuses.flatMap((one) =>
     one.chainId === chainId ? [one.signer.toLowerCase() as Address] : [],
   );
   const sights = await evidence.look(hashes.map((hash) => ({ hash, blockNumber: undefined })));
   const senders = [...sights.values()].flatMap((sight) =>
     sight.kind === 'seen' ? [sight.transaction.from] : [],
   );
-  return new Set([...known, ...told, ...met, ...senders]);
+  return new Set([...known, ...reported, ...met, ...senders]);
 }

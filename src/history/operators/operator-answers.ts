@@ -10,7 +10,7 @@ const CANCELLED = '57014';
 /**
  * As for sellers, but a time-out has an answer of its own, because operators may ask for anything.
  */
-export async function told<T>(answer: Promise<T>): Promise<T> {
+export async function withinTime<T>(answer: Promise<T>): Promise<T> {
   try {
     return await fromArchive(answer);
   } catch (error) {

@@ -93,7 +93,7 @@ export interface KeptDifference {
   readonly found: string | undefined;
 }
 
-export interface LaneBook {
+export interface LaneAccount {
   readonly lane: Address;
   readonly nonceBefore: string | undefined;
   readonly nonceAfter: string | undefined;
@@ -161,7 +161,7 @@ export interface OperatorArchive {
     most: number,
   ): Promise<readonly ReconciliationRun[]>;
   run(id: string): Promise<ReconciliationRun | undefined>;
-  lanesOf(runId: string, most: number): Promise<readonly LaneBook[]>;
+  lanesOf(runId: string, most: number): Promise<readonly LaneAccount[]>;
   /** In the order in which they were found. @param after - the number of one. */
   differencesIn(runId: string, after: number, most: number): Promise<readonly KeptDifference[]>;
   /** Newest run first. */

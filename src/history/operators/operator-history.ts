@@ -27,7 +27,7 @@ import {
   WEBHOOK_ID,
   WebhooksQueryDto,
 } from './dto/operator-query.dto.js';
-import { told } from './operator-answers.js';
+import { withinTime } from './operator-answers.js';
 import {
   type AuditRow,
   type KeptDifference,
@@ -67,7 +67,7 @@ export class OperatorHistory {
     const filter = searchOf(query);
     const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
     checkWindow(filter, this.clock.now(), after);
-    const { shown, last } = cut(await told(archive.page(filter, after, limit + 1)), limit);
+    const { shown, last } = cut(await withinTime(archive.page(filter, after, limit + 1)), limit);
     return {
       settlements: shown.map(({ settlement }) => ({ ...statusOf(settlement), source: 'archive' })),
       ...(last !== undefined && { nextCursor: encodeCursor(last.position, filter) }),
@@ -79,12 +79,14 @@ export class OperatorHistory {
     const filter = searchOf(query);
     const isOfOne = filter.payTo !== undefined || filter.payer !== undefined;
     checkRange(filter.from, filter.to ?? this.clock.now(), isOfOne ? DAYS_OF_ONE_MOST : DAYS_MOST);
-    return told(sumsBy(query.groupBy, (grouping, most) => archive.totals(filter, grouping, most)));
+    return withinTime(
+      sumsBy(query.groupBy, (grouping, most) => archive.totals(filter, grouping, most)),
+    );
   }
 
   async webhooks({ limit, owner, status, after }: WebhooksQueryDto): Promise<View> {
     const archive = this.#archive();
-    const found = await told(archive.webhooks({ owner, status, after }, limit + 1));
+    const found = await withinTime(archive.webhooks({ owner, status, after }, limit + 1));
     const { shown, last } = cut(found, limit);
     return { webhooks: shown.map(webhookView), ...(last && { next: last.webhook.id }) };
   }
@@ -93,7 +95,7 @@ export class OperatorHistory {
   async deliveries(id: string, { limit, before }: AnyDeliveriesDto): Promise<View | undefined> {
     const archive = this.#archive();
     if (!WEBHOOK_ID.test(id)) return undefined;
-    const found = await told(archive.deliveries(id, before, limit + 1));
+    const found = await withinTime(archive.deliveries(id, before, limit + 1));
     if (found === undefined) throw invalidCursor();
     const { shown, last } = cut(found, limit);
     return { deliveries: shown.map(deliveryViewOf), ...(last && { next: last.eventId }) };
@@ -102,18 +104,18 @@ export class OperatorHistory {
   async reconciliations({ network, before, limit }: RunsQueryDto): Promise<View> {
     const archive = this.#archive();
     const chainId = network === undefined ? undefined : chainIdOf(network);
-    const { shown, last } = cut(await told(archive.runs(chainId, before, limit + 1)), limit);
+    const { shown, last } = cut(await withinTime(archive.runs(chainId, before, limit + 1)), limit);
     return { runs: shown.map(runView), ...(last && { next: last.id }) };
   }
 
   /** @returns `undefined` for what is the id of no run. */
   async reconciliation(id: string, { after, limit }: RunQueryDto): Promise<View | undefined> {
     const archive = this.#archive();
-    const run = RUN_ID.test(id) ? await told(archive.run(id)) : undefined;
+    const run = RUN_ID.test(id) ? await withinTime(archive.run(id)) : undefined;
     if (run === undefined) return undefined;
     const [lanes, found] = await Promise.all([
-      told(archive.lanesOf(id, LANES_MOST)),
-      told(archive.differencesIn(id, Number(after), limit + 1)),
+      withinTime(archive.lanesOf(id, LANES_MOST)),
+      withinTime(archive.differencesIn(id, Number(after), limit + 1)),
     ]);
     const { shown, last } = cut(found, limit);
     return {
@@ -132,7 +134,7 @@ export class OperatorHistory {
       ms === undefined ? undefined : new Date(ms),
     );
     const filter = { chainId, by, subject, from, to };
-    const found = await told(archive.actions(filter, before, limit + 1));
+    const found = await withinTime(archive.actions(filter, before, limit + 1));
     if (found === undefined) throw invalidCursor();
     const { shown, last } = cut(found, limit);
     return { actions: shown.map(actionView), ...(last && { next: last.id }) };

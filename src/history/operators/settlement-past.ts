@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
-import { told } from './operator-answers.js';
+import { withinTime } from './operator-answers.js';
 import {
   type ArchivedNote,
   OPERATOR_ARCHIVE,
@@ -50,7 +50,7 @@ export class SettlementPasts {
   async of(settlement: PastOf): Promise<SettlementPast> {
     if (this.archive === undefined) return { status: 'off' };
     try {
-      return await told(this.#read(this.archive, settlement));
+      return await withinTime(this.#read(this.archive, settlement));
     } catch (error) {
       if (!(error instanceof CodedError)) throw error;
       return { status: 'unavailable', code: error.code, error: error.message };

@@ -1,5 +1,9 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { KeptDifference, LaneBook, ReconciliationRun } from '../operators/operator-archive.js';
+import type {
+  KeptDifference,
+  LaneAccount,
+  ReconciliationRun,
+} from '../operators/operator-archive.js';
 import { hexOf } from './bytea.js';
 import { chainIdIn } from './database.js';
 import type { Tables } from './tables.js';
@@ -53,7 +57,7 @@ export async function lanesOf(
   db: Kysely<Tables>,
   runId: string,
   most: number,
-): Promise<readonly LaneBook[]> {
+): Promise<readonly LaneAccount[]> {
   const rows = await db
     .selectFrom('reconciliation_lanes')
     .selectAll()

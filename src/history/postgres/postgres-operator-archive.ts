@@ -6,7 +6,7 @@ import type {
   AuditFilter,
   AuditRow,
   KeptDifference,
-  LaneBook,
+  LaneAccount,
   OperatorArchive,
   ReconciliationRun,
   ReportedEvent,
@@ -101,7 +101,7 @@ export class PostgresOperatorArchive implements OperatorArchive {
     return asked(runOf(this.quick.db, id));
   }
 
-  lanesOf(runId: string, most: number): Promise<readonly LaneBook[]> {
+  lanesOf(runId: string, most: number): Promise<readonly LaneAccount[]> {
     return asked(lanesOf(this.quick.db, runId, most));
   }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { findTransactions, type Lost } from './find-transactions.js';
-import { quorumRead, readWithRetry } from './quorum-read.js';
+import { confirmedRead, readWithRetry } from './quorum-read.js';
 import type { LaneState, SeenTransaction, Sight } from './records.js';
 
 /** A transaction to read. */
@@ -49,7 +49,7 @@ export class ChainEvidence {
 
   /** @throws ChainUnavailableError, also where there is no such block. */
   async header(number: bigint): Promise<BlockHeader> {
-    const header = await this.#quorumRead(
+    const header = await this.#confirmedRead(
       (view) => view.block(number),
       (block) => (block === undefined ? 'none' : `${block.hash} ${block.timestamp}`),
     );
@@ -88,7 +88,7 @@ export class ChainEvidence {
   /** @returns `undefined` where it cannot be read: most nodes forget the state of past blocks soon. */
   async laneState(lane: Address, { hash }: BlockHeader): Promise<LaneState | undefined> {
     const at = { blockHash: hash };
-    const said = await quorumRead(
+    const said = await confirmedRead(
       this.chain,
       this.clock,
       async (view) => {
@@ -109,7 +109,7 @@ export class ChainEvidence {
    * @returns `undefined` where no two endpoints say the same, or its token does not tell.
    */
   async isUsed(ref: AuthorizationRef, { hash }: BlockHeader): Promise<boolean | undefined> {
-    const said = await quorumRead(
+    const said = await confirmedRead(
       this.chain,
       this.clock,
       (view) => readAuthorizationState(view, ref, { blockHash: hash }),
@@ -135,11 +135,11 @@ export class ChainEvidence {
 
   async #sight({ hash, blockNumber }: WantedTransaction): Promise<Sight> {
     try {
-      const transaction = await this.#quorumRead((view) => readTransaction(view, hash), textOf);
+      const transaction = await this.#confirmedRead((view) => readTransaction(view, hash), textOf);
       if (transaction !== undefined) return { kind: 'seen', transaction };
       if (blockNumber === undefined) return { kind: 'absent', isProven: false };
       // Nodes forget receipts and look-ups by hash before they forget blocks.
-      const isThere = await this.#quorumRead(
+      const isThere = await this.#confirmedRead(
         async (view) => {
           const block = await view.fullBlock(blockNumber);
           return block?.transactions.some((one) => one.hash === hash);
@@ -153,11 +153,11 @@ export class ChainEvidence {
     }
   }
 
-  async #quorumRead<T>(
+  async #confirmedRead<T>(
     read: (view: ChainView) => Promise<T>,
     keyOf: (value: T) => string,
   ): Promise<T> {
-    const said = await quorumRead(this.chain, this.clock, read, keyOf);
+    const said = await confirmedRead(this.chain, this.clock, read, keyOf);
     if (said === undefined) throw this.#unread('the same twice');
     return said.value;
   }

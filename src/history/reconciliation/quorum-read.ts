@@ -19,7 +19,7 @@ const PAUSE_MS = 400;
  * @param keyOf - equal for what is the same.
  * @returns `undefined` where no two of them say the same.
  */
-export async function quorumRead<T>(
+export async function confirmedRead<T>(
   chain: EndpointPool,
   clock: Clock,
   read: (view: ChainView) => Promise<T>,

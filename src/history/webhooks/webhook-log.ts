@@ -4,7 +4,7 @@ import type { WebhookObserver } from './webhook-observer.js';
 
 /** Deliveries in the log: no line for each, and one for an outage. URLs and answers are not there. */
 export function webhookLog(logger: PinoLogger): WebhookObserver {
-  let isTold = false;
+  let isLogged = false;
   return {
     attempted: () => undefined,
     disabled: ({ id, owner }, reason) => {
@@ -14,8 +14,8 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
       );
     },
     troubled: (error) => {
-      if (isTold) return;
-      isTold = true;
+      if (isLogged) return;
+      isLogged = true;
       const trouble = error instanceof ArchiveError ? error.condition : undefined;
       logger.error(
         { trouble, err: error },
@@ -23,7 +23,7 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
       );
     },
     recovered: () => {
-      isTold = false;
+      isLogged = false;
       logger.info('webhooks are delivered again');
     },
   };

@@ -28,7 +28,7 @@ const REPAIR_DELAY_MS = 5000;
 
 export interface IndexLog {
   missing(why: string): void;
-  mended(facts: { readonly how: 'caught up' | 'made anew'; readonly entries: number }): void;
+  repaired(facts: { readonly how: 'caught up' | 'made anew'; readonly entries: number }): void;
   failed(error: unknown): void;
 }
 
@@ -49,7 +49,7 @@ export interface NamedObject {
 export class HubIndex implements StorageObserver {
   readonly #tables: IndexTables;
   #known: IndexState | undefined;
-  #mending: Promise<void> | undefined;
+  #repairing: Promise<void> | undefined;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
   #opening: StorageOpening | undefined;
@@ -77,7 +77,7 @@ export class HubIndex implements StorageObserver {
     clearInterval(this.#timer);
     this.#opening?.stop();
     await this.#storage?.stop();
-    await this.#mending;
+    await this.#repairing;
   }
 
   /** Whether the storage has been opened: before that nothing in the index is believed or mended. */
@@ -96,13 +96,13 @@ export class HubIndex implements StorageObserver {
       this.#known = meta;
       return;
     }
-    this.#mend(lastOrder);
+    this.#repair(lastOrder);
     // A short journal is in the index before the first request comes; a long one is not waited for.
-    await this.#mendedInTime();
+    await this.#repairedInTime();
   }
 
   async stored(entries: readonly JournalEntry[]): Promise<void> {
-    if (!(await this.#mendedInTime())) throw new IndexUnavailableError('it is being repaired');
+    if (!(await this.#repairedInTime())) throw new IndexUnavailableError('it is being repaired');
     const known = this.#known;
     try {
       if (known !== undefined && (await this.#apply(known, entries))) return;
@@ -112,7 +112,7 @@ export class HubIndex implements StorageObserver {
       // there.
       this.log.failed(error);
     }
-    this.#mend();
+    this.#repair();
     throw new IndexUnavailableError('it is being repaired');
   }
 
@@ -144,7 +144,7 @@ export class HubIndex implements StorageObserver {
     const why = 'a price in it is not what was written';
     await this.#tables.disown(this.#known?.generation ?? '');
     this.log.missing(why);
-    if (this.#storage?.isWriter === true) this.#mend();
+    if (this.#storage?.isWriter === true) this.#repair();
     throw new IndexUnavailableError(why);
   }
 
@@ -178,7 +178,7 @@ export class HubIndex implements StorageObserver {
    */
   assertSound(): void {
     if (!this.isOpen) throw new StorageUnavailableError('start');
-    if (this.#mending !== undefined) throw new IndexUnavailableError('it is being repaired');
+    if (this.#repairing !== undefined) throw new IndexUnavailableError('it is being repaired');
   }
 
   /**
@@ -194,7 +194,7 @@ export class HubIndex implements StorageObserver {
     }
     if (this.#storage?.isWriter === true) {
       this.log.missing(why);
-      this.#mend();
+      this.#repair();
     }
     throw new IndexUnavailableError(why);
   }
@@ -228,31 +228,31 @@ export class HubIndex implements StorageObserver {
     return true;
   }
 
-  async #mendedInTime(): Promise<boolean> {
-    const mended = this.#mending?.then(() => true);
-    if (mended === undefined) return true;
+  async #repairedInTime(): Promise<boolean> {
+    const repaired = this.#repairing?.then(() => true);
+    if (repaired === undefined) return true;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => {
         resolve(false);
       }, REPAIR_DELAY_MS);
     });
-    const isMended = await Promise.race([mended, late]);
+    const isRepaired = await Promise.race([repaired, late]);
     clearTimeout(timer);
-    return isMended;
+    return isRepaired;
   }
 
   /** @param lastOrder - of the journal, where the caller knows it. */
-  #mend(lastOrder?: number): void {
-    this.#mending ??= this.#mendUntilDone(lastOrder).finally(() => {
-      this.#mending = undefined;
+  #repair(lastOrder?: number): void {
+    this.#repairing ??= this.#repairUntilDone(lastOrder).finally(() => {
+      this.#repairing = undefined;
     });
   }
 
-  async #mendUntilDone(lastOrder: number | undefined): Promise<void> {
+  async #repairUntilDone(lastOrder: number | undefined): Promise<void> {
     while (!this.#isStopped) {
       try {
-        if (await this.#mendOnce(lastOrder)) return;
+        if (await this.#repairOnce(lastOrder)) return;
       } catch (error) {
         this.log.failed(error);
       }
@@ -261,7 +261,7 @@ export class HubIndex implements StorageObserver {
   }
 
   /** @returns whether the index is sound now. */
-  async #mendOnce(lastOrder: number | undefined): Promise<boolean> {
+  async #repairOnce(lastOrder: number | undefined): Promise<boolean> {
     const storage = this.#storage;
     if (storage === undefined) return false;
     const meta = await this.#tables.state();
@@ -273,7 +273,7 @@ export class HubIndex implements StorageObserver {
       const made = await this.#tables.makeAnew(storage);
       if (made === undefined) return false;
       this.#known = made.state;
-      this.log.mended({ how: 'made anew', entries: made.entries });
+      this.log.repaired({ how: 'made anew', entries: made.entries });
       return true;
     }
     this.#known = meta;
@@ -282,7 +282,7 @@ export class HubIndex implements StorageObserver {
       if (!(await this.#apply(this.#known, chunk))) return false;
       count += chunk.length;
     }
-    this.log.mended({ how: 'caught up', entries: count });
+    this.log.repaired({ how: 'caught up', entries: count });
     return true;
   }
 }

@@ -90,18 +90,18 @@ export class ConditionLog implements OnModuleInit {
 
   #look({ kind, name, code }: Subject): void {
     const key = `${kind} ${name}`;
-    const told = this.#logged.get(key) ?? { code: undefined, changedAt: undefined };
-    this.#logged.set(key, told);
-    if (told.code === code) {
-      told.changedAt = undefined;
+    const logged = this.#logged.get(key) ?? { code: undefined, changedAt: undefined };
+    this.#logged.set(key, logged);
+    if (logged.code === code) {
+      logged.changedAt = undefined;
       return;
     }
     const now = performance.now();
-    told.changedAt ??= now;
-    if (now - told.changedAt < LASTS_MS) return;
-    if (code === undefined) this.logger.info({ [kind]: name, was: told.code }, WELL[kind]);
+    logged.changedAt ??= now;
+    if (now - logged.changedAt < LASTS_MS) return;
+    if (code === undefined) this.logger.info({ [kind]: name, was: logged.code }, WELL[kind]);
     else this.logger.warn({ [kind]: name, code }, BAD[kind]);
-    told.code = code;
-    told.changedAt = undefined;
+    logged.code = code;
+    logged.changedAt = undefined;
   }
 }

@@ -26,15 +26,15 @@ export interface TransactionCounts {
  * @throws ChainUnavailableError, EndpointsDisagreeError
  */
 export async function countTransactions(
-  panel: QuorumContext,
+  quorum: QuorumContext,
   address: Address,
   blocks: { readonly latest: BlockHeader; readonly finalized: BlockHeader | undefined },
 ): Promise<TransactionCounts> {
   const { latest: block, finalized } = blocks;
   const [latest, final, pending] = await Promise.all([
-    countAt(panel, address, block),
-    finalized && countAt(panel, address, finalized),
-    countPending(panel, address),
+    countAt(quorum, address, block),
+    finalized && countAt(quorum, address, finalized),
+    countPending(quorum, address),
   ]);
   return { latest, pending: Math.max(latest, pending), finalized: final, block };
 }

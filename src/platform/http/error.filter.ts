@@ -72,18 +72,18 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       sendJson(response, error.status, { error: error.message, code: error.code });
       return;
     }
-    const told = this.#describe(error, response);
-    if (told.status >= 500) this.#log(error, response);
+    const described = this.#describe(error, response);
+    if (described.status >= 500) this.#log(error, response);
     if (isNoRoute(error) && this.config !== undefined && wantsPage(response.req)) {
       const { config } = this;
       const main = `<h1>Page not found</h1><p>${escaped(
-        told.code === NO_SUCH_PATH ? 'No page has this address.' : told.message,
+        described.code === NO_SUCH_PATH ? 'No page has this address.' : described.message,
       )}</p>`;
       sendPage(response, response.req, { config, status: 404, title: 'Page not found', main });
       return;
     }
-    const reason = REASON_OF_STATUS[told.status];
-    sendJson(response, told.status, this.bodyOf({ ...told, reason }));
+    const reason = REASON_OF_STATUS[described.status];
+    sendJson(response, described.status, this.bodyOf({ ...described, reason }));
   }
 
   /** The shape of an answer, as the clients of the route know it. */

@@ -148,11 +148,11 @@ function pipe(part: Part, forbidNonWhitelisted: boolean): ValidationPipe {
     transformerPackage: classTransformer,
     exceptionFactory: (errors) => {
       const problems = [...new Set(problemsOf(errors, part))];
-      const told = problems.slice(0, PROBLEMS_MAX).join('; ');
+      const listed = problems.slice(0, PROBLEMS_MAX).join('; ');
       return new CodedError(
         400,
         CODES[part],
-        `${told}${problems.length > PROBLEMS_MAX ? '; …' : '.'}`,
+        `${listed}${problems.length > PROBLEMS_MAX ? '; …' : '.'}`,
       );
     },
   };

@@ -124,7 +124,7 @@ export interface Block {
 }
 
 /** Whether a block is part of the chain; `unknown` where no two endpoints say the same, or one is mute. */
-export type Standing = 'there' | 'replaced' | 'unknown';
+export type BlockState = 'there' | 'replaced' | 'unknown';
 
 export interface Replaced {
   readonly gone: ReadonlySet<Hex>;
@@ -159,7 +159,7 @@ export interface ReceiptReader {
    * Whether a block that is not above a final one is part of the chain. Both endpoints are asked, after
    * they have named that final block: what either of them said before proves nothing.
    */
-  standingOf(block: Block, finalized: BlockHeader): Promise<Standing>;
+  standingOf(block: Block, finalized: BlockHeader): Promise<BlockState>;
 
   /**
    * What a second endpoint has as evidence, too, where there is one.

@@ -7,7 +7,7 @@ import { LedgerScripts } from './ledger-scripts.js';
 import {
   lastRefillOf,
   readLastRefill,
-  type RefillBook,
+  type RefillRecord,
   type RefillBudget,
   type RefillResult,
   type RefillStore,
@@ -48,10 +48,10 @@ export class RedisRefillStore implements RefillStore {
     throw new TypeError(`refill answered ${kind ?? 'nothing'}`);
   }
 
-  async refillBook(
+  async refillRecord(
     { chainId, lane }: Pick<HeldLane, 'chainId' | 'lane'>,
     day: string,
-  ): Promise<RefillBook> {
+  ): Promise<RefillRecord> {
     const redis = this.scripts.ledger.of(chainId);
     const [spent, last] = await redisCall(
       'refill book',

@@ -17,7 +17,7 @@ export type RefillResult =
 export type RefillBudget = Pick<GasBudget, 'costGwei' | 'day'> & { readonly laneGwei: bigint };
 
 /** What a treasury has done, as the ledger has counted it. */
-export interface RefillBook {
+export interface RefillRecord {
   /** Reserved or spent on the day, gwei. */
   readonly spentGwei: bigint;
   readonly last: LastRefill | undefined;
@@ -38,7 +38,7 @@ export interface RefillStore {
   refill(held: HeldLane, attempt: Attempt, budget: RefillBudget): Promise<RefillResult>;
 
   /** @param day - `2026-11-21`, UTC. */
-  refillBook(held: Pick<HeldLane, 'chainId' | 'lane'>, day: string): Promise<RefillBook>;
+  refillRecord(held: Pick<HeldLane, 'chainId' | 'lane'>, day: string): Promise<RefillRecord>;
 }
 
 /** Reads the text of {@link lastRefillOf} from a ledger. Any other text is `undefined`, as it must not be shown. */

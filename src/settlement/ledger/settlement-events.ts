@@ -7,7 +7,7 @@ import { readReason } from './record.js';
 const KINDS = ['sent', 'included', 'finalized', 'failed', 'sold', 'open'] as const;
 
 /** Something happened to a settlement that requesters of this process wait for. */
-export interface News {
+export interface SettlementEvent {
   /** - `sold`: to another requester, perhaps. `open`: the sale was taken back. */
   readonly kind: (typeof KINDS)[number];
   readonly transaction: Hex | undefined;
@@ -16,7 +16,7 @@ export interface News {
 
 const isHash = (text: string | undefined): text is string => /^[0-9a-f]{64}$/.test(text ?? '');
 
-type Listener = (news: News) => void;
+type Listener = (news: SettlementEvent) => void;
 
 /**
  * News of settlements, as the ledger publishes it to the processes whose requesters wait. News may be lost
@@ -51,7 +51,7 @@ export class SettlementEvents {
     const [ids = '', kind, transaction, reason] = text.split('|');
     const known = KINDS.find((one) => one === kind);
     if (known === undefined) return;
-    const news: News = {
+    const news: SettlementEvent = {
       kind: known,
       transaction: isHash(transaction) ? `0x${transaction}` : undefined,
       reason: readReason(reason),

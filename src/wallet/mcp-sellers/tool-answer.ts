@@ -28,8 +28,8 @@ export function toolAnswer(url: string, { result, error }: JsonObject): FetchAns
   if (isJsonObject(error)) {
     const data = readOptionalObject(error['data']);
     const demand = DEMANDING.has(error['code']) ? demandIn(data) : undefined;
-    const told = { demand, receipt: receiptIn(data) };
-    return answerOf(url, demand === undefined ? REFUSED : DEMANDED, { error }, told);
+    const terms = { demand, receipt: receiptIn(data) };
+    return answerOf(url, demand === undefined ? REFUSED : DEMANDED, { error }, terms);
   }
   if (!isJsonObject(result)) throw noAnswer('is no result of a tool');
   if ((result['resultType'] ?? 'complete') !== 'complete') {

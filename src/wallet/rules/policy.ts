@@ -53,12 +53,12 @@ export interface Policy {
 
 const atomicUnits = z.string().regex(/^\d{1,78}$/, 'must be atomic units, as a decimal string');
 /** As the answer about the rules writes it. `atomic` counts; the other has to say the same. */
-const told = z.strictObject({ atomic: atomicUnits, decimal: z.string().max(120) });
+const amountText = z.strictObject({ atomic: atomicUnits, decimal: z.string().max(120) });
 /** As a person writes it, in whole tokens. */
 const whole = z.strictObject({
   decimal: z.string().regex(/^\d{1,60}(\.\d{1,36})?$/, 'must be a decimal number of tokens'),
 });
-const amount = z.union([atomicUnits, told, whole]);
+const amount = z.union([atomicUnits, amountText, whole]);
 const limits = z
   .array(
     z.strictObject({
@@ -68,8 +68,8 @@ const limits = z
       askAbove: amount.optional(),
       // Of the answer; they change nothing.
       symbol: z.string().optional(),
-      spent: told.optional(),
-      left: told.optional(),
+      spent: amountText.optional(),
+      left: amountText.optional(),
     }),
   )
   .max(50)

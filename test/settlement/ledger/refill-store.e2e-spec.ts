@@ -95,7 +95,7 @@ describe('the refills of a ledger in Redis', () => {
     await redis.set(laneSpentKey(CHAIN, LANE, DAY), 'nonsense');
     await expect(harness.refills.refill(held, refill, budget)).rejects.toThrow();
     expect((await harness.store.leases.open(held)).attempts).toEqual([]);
-    expect((await harness.refills.refillBook(held, DAY)).spentGwei).toBe(0n);
+    expect((await harness.refills.refillRecord(held, DAY)).spentGwei).toBe(0n);
   });
 
   it.each(['nonsense', 'null', '{"to":"<b>"}', '{"to":1,"valueWei":{},"accountNonce":-1.5}'])(
@@ -103,7 +103,7 @@ describe('the refills of a ledger in Redis', () => {
     async (text) => {
       const { harness, held } = await started();
       await redis.hset(laneKey(CHAIN, LANE), 'refill', text);
-      expect(await harness.refills.refillBook(held, DAY)).toEqual({
+      expect(await harness.refills.refillRecord(held, DAY)).toEqual({
         spentGwei: 0n,
         last: undefined,
       });

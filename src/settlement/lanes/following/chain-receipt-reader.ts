@@ -19,7 +19,7 @@ import type {
   ReceiptReader,
   Replaced,
   SeenInclusion,
-  Standing,
+  BlockState,
 } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 
@@ -134,7 +134,7 @@ export class ChainReceiptReader implements ReceiptReader {
   ): Promise<Replaced> {
     const distinct = [...new Map(blocks.map((block) => [block.hash, block])).values()];
     const standings = await Promise.all(
-      distinct.map(async (block): Promise<Standing> => {
+      distinct.map(async (block): Promise<BlockState> => {
         const { number, hash } = block;
         const seen = await view.block(number);
         if (seen?.hash === hash) return 'there';
@@ -145,7 +145,7 @@ export class ChainReceiptReader implements ReceiptReader {
         return isGone ? 'replaced' : 'there';
       }),
     );
-    const those = (wanted: Standing): ReadonlySet<Hex> =>
+    const those = (wanted: BlockState): ReadonlySet<Hex> =>
       new Set(distinct.flatMap(({ hash }, index) => (standings[index] === wanted ? [hash] : [])));
     return { gone: those('replaced'), doubtful: those('unknown') };
   }
@@ -168,7 +168,7 @@ export class ChainReceiptReader implements ReceiptReader {
     return this.#agreed('replaced block', 'blocks', read, known);
   }
 
-  async standingOf({ number, hash }: Block, finalized: BlockHeader): Promise<Standing> {
+  async standingOf({ number, hash }: Block, finalized: BlockHeader): Promise<BlockState> {
     const read = async (view: ChainView): Promise<Claim<boolean>> => {
       const seen = await view.block(number);
       // It is not above what this endpoint holds final: one that lacks it cannot say it now.

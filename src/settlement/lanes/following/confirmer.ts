@@ -12,7 +12,7 @@ import type {
   InclusionLook,
   ReceiptReader,
   SeenInclusion,
-  Standing,
+  BlockState,
 } from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
@@ -53,7 +53,7 @@ interface Confirmation {
 
 interface Stood {
   readonly block: Block;
-  readonly standing: Standing;
+  readonly standing: BlockState;
 }
 
 /** Included this soon after it was sent counts as smooth. */

@@ -11,7 +11,7 @@ import {
 import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { refOf } from '../../../platform/chain/authorization-use.js';
 import { readBlockHeader } from '../../../platform/chain/block.js';
-import type { Standing } from '../ports.js';
+import type { BlockState } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
 
@@ -145,7 +145,7 @@ describe('whether a block that may be final is still there, where', () => {
           : undefined,
   };
 
-  const expected = (first: string, second: string): Standing => {
+  const expected = (first: string, second: string): BlockState => {
     if (first === 'there' && second === 'there') return 'there';
     return first === 'replaced' && second === 'replaced' ? 'replaced' : 'unknown';
   };
@@ -154,7 +154,7 @@ describe('whether a block that may be final is still there, where', () => {
     Object.keys(says).map((second) => [first, second, expected(first, second)] as const),
   );
 
-  async function standing(...sayings: readonly string[]): Promise<Standing> {
+  async function standing(...sayings: readonly string[]): Promise<BlockState> {
     const { truth, nodes, reader } = await world(sayings.length);
     sayings.forEach((one, index) => {
       nodeAt(nodes, index).lie = says[one]?.(truth) ?? mute();
@@ -169,7 +169,7 @@ describe('whether a block that may be final is still there, where', () => {
     expect(await standing(first, second)).toBe(is);
   });
 
-  it.each<[readonly string[], Standing]>([
+  it.each<[readonly string[], BlockState]>([
     [['there', 'replaced', 'there'], 'there'],
     [['replaced', 'there', 'there'], 'there'],
     [['replaced', 'there', 'replaced'], 'replaced'],

@@ -105,7 +105,7 @@ describe('a lane that follows', () => {
 
     it('is found at once when a node says that its nonce is used', async () => {
       const tracked = lane.state.get(0);
-      if (tracked !== undefined) tracked.isSaidUsed = true;
+      if (tracked !== undefined) tracked.isNonceReportedUsed = true;
       await lane.follow();
       expect(states('a')).toEqual(['included']);
     });

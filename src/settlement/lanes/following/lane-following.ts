@@ -118,9 +118,9 @@ export class LaneFollowing {
     await this.#collect(held, head);
     if (confirmer.takeDoubt()) this.#lookedAt = undefined;
     // An attempt sent since the last look may have been too late for a block that was looked at.
-    const saidUsed = takeSaidUsed(state.attempts);
-    const isDue = saidUsed.size > 0 || this.#missingPace.isDue(clock.steady());
-    if (isDue || this.#lookedAt !== head.latest.hash) await this.#look(held, head, saidUsed);
+    const reportedUsed = takeNonceReportedUsed(state.attempts);
+    const isDue = reportedUsed.size > 0 || this.#missingPace.isDue(clock.steady());
+    if (isDue || this.#lookedAt !== head.latest.hash) await this.#look(held, head, reportedUsed);
     confirmer.askFinal(head);
     await outcomes.finalize(held, head);
     outcomes.followUses(head);
@@ -330,10 +330,10 @@ export class LaneFollowing {
 }
 
 /** Those of which a node said that their nonce is used, since this was last asked. */
-function takeSaidUsed(attempts: readonly TrackedAttempt[]): ReadonlySet<TrackedAttempt> {
-  const said = attempts.filter(({ isSaidUsed }) => isSaidUsed);
-  for (const tracked of said) tracked.isSaidUsed = false;
-  return new Set(said);
+function takeNonceReportedUsed(attempts: readonly TrackedAttempt[]): ReadonlySet<TrackedAttempt> {
+  const reported = attempts.filter(({ isNonceReportedUsed: isSaidUsed }) => isSaidUsed);
+  for (const tracked of reported) tracked.isNonceReportedUsed = false;
+  return new Set(reported);
 }
 
 const LOOK_AGAIN_FIRST_MS = 50;

@@ -3,7 +3,7 @@ import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { HeldLane } from '../../ledger/lane-store.js';
-import type { RefillBook, RefillResult, RefillStore } from '../../ledger/refill-store.js';
+import type { RefillRecord, RefillResult, RefillStore } from '../../ledger/refill-store.js';
 import { type Attempt, mostCostOf, type Transfer } from '../../model/attempt.js';
 import { dayOf, feesFor, gweiOf, WEI_PER_GWEI } from '../../model/gas-price.js';
 import type { LaneTrouble } from '../../model/lane-status.js';
@@ -61,7 +61,7 @@ interface RefillSendingOptions {
 
 /** How often lanes are looked at. */
 const LOOK_MS = 2000;
-const NOTHING_SPENT: RefillBook = { spentGwei: 0n, last: undefined };
+const NOTHING_SPENT: RefillRecord = { spentGwei: 0n, last: undefined };
 
 /**
  * What a treasury sends in place of settlements: native coins to the lane that needs them most, one transfer at a
@@ -100,7 +100,7 @@ export class RefillSending implements Sending {
     const { clock, treasury, readiness, state } = this.options;
     if (clock.steady() < this.#lookAt) return;
     this.#lookAt = clock.steady() + LOOK_MS;
-    this.#book = await treasury.store.refillBook(held, this.#today);
+    this.#book = await treasury.store.refillRecord(held, this.#today);
     if (!(await readiness.isReady())) return;
     try {
       // Until the previous refill is final its cost is unknown, and the chain may still drop it.

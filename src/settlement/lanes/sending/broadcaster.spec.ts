@@ -268,7 +268,11 @@ describe('Broadcaster', () => {
       ['it is too cheap', [UNDERPRICED, { kind: 'unknown' }], { isTaken: false, refusal: 'price' }],
       ['it is not to be had', [{ kind: 'rejected' }], { isTaken: false, refusal: 'bytes' }],
       ['nothing at all', [{ kind: 'unknown' }], { isTaken: false, refusal: undefined }],
-      ['its nonce is used', [{ kind: 'nonce_too_low' }], { isTaken: false, isSaidUsed: true }],
+      [
+        'its nonce is used',
+        [{ kind: 'nonce_too_low' }],
+        { isTaken: false, isNonceReportedUsed: true },
+      ],
     ])('%s: it decides nothing', async (_, results, expected) => {
       chain.sendResults = results;
       const tracked = await sent('a');
@@ -286,7 +290,7 @@ describe('Broadcaster', () => {
 
     it.each<[string, SendResult, Partial<TrackedAttempt>]>([
       ['one has the bytes', { kind: 'accepted' }, { isTaken: true }],
-      ['one says that the nonce is used', { kind: 'nonce_too_low' }, { isSaidUsed: true }],
+      ['one says that the nonce is used', { kind: 'nonce_too_low' }, { isNonceReportedUsed: true }],
       ['one refuses the bytes', { kind: 'rejected' }, { refusal: undefined, isTaken: false }],
     ])(
       '%s, and another has not answered: only a refusal waits for it',

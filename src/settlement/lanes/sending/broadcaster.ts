@@ -192,7 +192,7 @@ export class Broadcaster {
       const results = await chain.broadcast(sent.raw, (result) => {
         // One endpoint is enough for these: a slow one holds nothing up.
         if (isTakenBy([result])) tracked.isTaken = true;
-        if (result.kind === 'nonce_too_low') tracked.isSaidUsed = true;
+        if (result.kind === 'nonce_too_low') tracked.isNonceReportedUsed = true;
       });
       // A refusal is one of all endpoints. Another transaction may have taken its place meanwhile.
       if (newestTransactionOf(tracked.attempt) === sent) tracked.refusal = refusalOf(results);

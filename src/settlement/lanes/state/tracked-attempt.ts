@@ -60,7 +60,7 @@ export class TrackedAttempt {
   /** A node said that it has one of its transactions. */
   isTaken = false;
   /** A node said that its nonce is used: what the newest block says of it has to be looked at again. */
-  isSaidUsed = false;
+  isNonceReportedUsed = false;
   /** Since when its nonce is finally used although none of its transactions is found; steady clock. */
   missingSince: number | undefined;
 

@@ -23,7 +23,7 @@ import type {
   Replaced,
   SeenInclusion,
   Sending,
-  Standing,
+  BlockState,
   TransactionOrder,
   TransactionSigner,
 } from '../../../../src/settlement/lanes/ports.js';
@@ -95,7 +95,7 @@ export class TestChain {
   lies: number[] = [0];
   confirms = true;
   /** Whether blocks that may be final are part of the chain; the truth where a test does not say. */
-  standing: Standing | 'hangs' | undefined;
+  standing: BlockState | 'hangs' | undefined;
   /** What the first endpoint alone shows: no second one has said so. */
   hidesReplacements = false;
   /** How often the newest block was looked at. */
@@ -286,7 +286,7 @@ export class TestChain {
     return number <= this.latest && this.blockHash(number) !== hash;
   }
 
-  standingOf(block: Block): Promise<Standing> {
+  standingOf(block: Block): Promise<BlockState> {
     if (this.standing === 'hangs') return new Promise(() => undefined);
     return Promise.resolve(this.standing ?? (this.#isReplaced(block) ? 'replaced' : 'there'));
   }

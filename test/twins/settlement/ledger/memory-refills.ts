@@ -1,7 +1,7 @@
 import type { HeldLane } from '../../../../src/settlement/ledger/lane-store.js';
 import {
   lastRefillOf,
-  type RefillBook,
+  type RefillRecord,
   type RefillBudget,
   type RefillResult,
   type RefillStore,
@@ -51,10 +51,10 @@ export class MemoryRefills implements RefillStore {
     this.parts.gas.charge(held, attempt, budget);
   }
 
-  refillBook(
+  refillRecord(
     { chainId, lane }: Pick<HeldLane, 'chainId' | 'lane'>,
     day: string,
-  ): Promise<RefillBook> {
+  ): Promise<RefillRecord> {
     const spentGwei = this.parts.gas.spentOn(chainId, lane, day);
     return Promise.resolve({ spentGwei, last: this.#last.get(lane) });
   }

@@ -64,15 +64,15 @@ export function refillStoreContract(name: string, start: () => Promise<RefillSto
       if (acquired === undefined) throw new Error('the lane is not free');
       return acquired;
     }
-    const spent = async (day = DAY) => (await refills.refillBook(held, day)).spentGwei;
+    const spent = async (day = DAY) => (await refills.refillRecord(held, day)).spentGwei;
 
     it('keeps nonce, bytes and charge in one step, and hands them to the next writer', async () => {
-      expect(await refills.refillBook(held, DAY)).toEqual({ spentGwei: 0n, last: undefined });
+      expect(await refills.refillRecord(held, DAY)).toEqual({ spentGwei: 0n, last: undefined });
       expect(await refills.refill(held, aRefill(0, 1), aBudget(90n))).toEqual({ kind: 'ok' });
       const { next, attempts } = await store.leases.open(held);
       expect({ next, attempts }).toEqual({ next: 1, attempts: [aRefill(0, 1)] });
       const last = { to: TO, valueWei: '7000000000', accountNonce: 0, at: 1_795_000_000_000 };
-      expect(await refills.refillBook(held, DAY)).toEqual({ spentGwei: 90n, last });
+      expect(await refills.refillRecord(held, DAY)).toEqual({ spentGwei: 90n, last });
       expect(await harness.spentOn(CHAIN, LANE, DAY)).toBe(90n);
     });
 
