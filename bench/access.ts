@@ -88,7 +88,7 @@ async function measure(
   return { perSecond, completed, processorMs, latencies, failed };
 }
 
-/** Without a key nobody is let in where keys are on: else nothing would be compared. */
+/** Without a key every request is refused where keys are on: else nothing would be compared. */
 async function refuseStrangers(all: Readonly<Record<Setting, Service>>): Promise<void> {
   const [body = ''] = stage.factory.make('eip3009', 1);
   for (const setting of SETTINGS) {

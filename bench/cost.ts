@@ -16,7 +16,7 @@ import { BenchStage, CHAIN_ID } from './support/stage.js';
 
 /**
  * `npm run bench:cost`: what a payment costs in Redis commands, RPC calls and gas, alone and under
- * load. Counts, not times: they are the same on any machine but for the sizes of the batches.
+ * load. Counts, not times: they are the same on any machine except for the sizes of the batches.
  */
 interface Case {
   readonly path: '/verify' | '/settle';

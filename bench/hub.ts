@@ -175,7 +175,7 @@ async function main(): Promise<void> {
       readonly down: [Round[], Round[]];
       readonly send: Round[];
     };
-    // The first requests of a process are slow, and belong to nobody.
+    // The first requests of a process are slow, and are not counted.
     for (const url of [hub.url, plainUrl]) await round(url, upload(name()), 2000);
     for (let index = 0; index < ROUNDS; index += 1) {
       const files = name();

@@ -95,7 +95,7 @@ async function bury(redis: Redis, chainId: number, count: number): Promise<numbe
   return ((await usedBytes(redis)) - before) / count;
 }
 
-/** Mean bytes of an unfinished record; 0 when there is none. */
+/** Mean bytes of an unfinished record; 0 without any. */
 async function liveRecordBytes(redis: Redis): Promise<number> {
   const ids = await redis.zrange(listKey(CHAIN_ID, 'live'), '0', '999');
   const sizes = await Promise.all(ids.map((id) => redis.memory('USAGE', recordKey(CHAIN_ID, id))));

@@ -19,7 +19,7 @@ import { BenchStage, CHAIN_ID, OUR_SIGNER } from './support/stage.js';
 
 /**
  * `npm run bench:memory -- --settlements 200000 --pace 250 --minutes 1`: settles at an even pace with a history, and
- * looks at the memory of Redis meanwhile. What is finished leaves it `HOT_MINUTES` later, so that it stops growing.
+ * looks at the memory of Redis meanwhile. Finished settlements are evicted `HOT_MINUTES` later, so it stops growing.
  */
 const SLICE_SECONDS = 15;
 const CONCURRENCY = 600;

@@ -22,7 +22,7 @@ const PRICE = '0.25';
 const LISTED_WITHIN_MS = 60_000;
 
 /**
- * Somebody sells a file of 64 MiB; the agent finds it in the catalogue, buys it over a line that breaks, keeps it and
+ * A seller offers a file of 64 MiB; the agent finds it in the catalogue, buys it over a line that breaks, keeps it and
  * shares it once.
  *
  * @param paid - what the agent's wallet has paid so far, atomic units.

@@ -55,7 +55,7 @@ async function sandbox(): Promise<SandboxState> {
   throw new Error('The sandbox did not say what it is.');
 }
 
-/** A wallet nobody has paid from, for budgets count a day. */
+/** A wallet without payments, as budgets count a day. */
 function newWallet(state: SandboxState, allowance: Allowance): Promise<ReadyWallet> {
   const account = privateKeyToAccount(generatePrivateKey());
   return new WalletOwner(state.facilitatorUrl, account).prepareWallet(state, allowance);

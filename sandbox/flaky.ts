@@ -14,8 +14,8 @@ const CUTS = 3;
 const COUNT = '/flaky/cuts?path=';
 
 /**
- * A bad line to a server: of each large answer the first three are cut in the middle. What is bought over it is
- * whole all the same, or it is not there.
+ * A bad line to a server: of each large answer the first three are cut in the middle. A purchase over it is complete
+ * all the same, or absent.
  */
 export async function startFlakyLine(target: string, port: number): Promise<Server> {
   const cuts = new Map<string, number>();

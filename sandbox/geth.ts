@@ -167,7 +167,7 @@ function gethClient(url: string): SandboxClient {
   ];
   return client.extend(() => ({
     ...Object.fromEntries(cheats.map((name) => [name, refuse(name)])),
-    // Whoever sends waits for the receipt; the next block comes by itself.
+    // Each sender waits for its receipt; the next block comes by itself.
     mine: () => Promise.resolve(),
     async setBalance({ address, value }: { address: Hex; value: bigint }) {
       const missing = value - (await client.getBalance({ address }));

@@ -74,7 +74,7 @@ async function run({ port, dir, password, settings }: Place): Promise<SandboxPos
       String(port),
       '-h',
       '127.0.0.1',
-      // No socket file: nobody but us knows the port.
+      // No socket file: the port is known to this process alone.
       '-k',
       '',
       // Of two of one name the later counts.
@@ -117,7 +117,7 @@ function serverProgram(name: 'initdb' | 'postgres'): string {
   return found;
 }
 
-/** The server refuses to run as root: then it runs as Debian's user for it, or as nobody. */
+/** The server refuses to run as root: then it runs as Debian's user for it, or as an account without rights. */
 function asServerUser(): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {};
   for (const user of ['postgres', 'nobody']) {

@@ -41,7 +41,7 @@ const PAYWALL = {
 </body></html>`,
 };
 
-/** A resource server as a seller would write it, with the stock middleware and nothing of ours. */
+/** A resource server as a seller would write it, with the stock middleware alone. */
 export function demoSeller({
   facilitatorUrl,
   network,

@@ -35,7 +35,7 @@ export function walletSettings(
     WALLET_ASSETS: `${network}/${usd}=SUSD:18:${USD_NAME}:${USD_VERSION},${network}/${coin}=SCOIN:18`,
     // Owners may be smart wallets there.
     WALLET_CONTRACT_OWNERS: network,
-    // The demo sellers are on this machine, where a wallet else pays nobody.
+    // The demo sellers are on this machine, where a wallet otherwise pays none.
     WALLET_FETCH_ALLOW: sellerPorts.map((port) => `127.0.0.1:${port}`).join(','),
     // Developer tools that run in a browser are served from this machine.
     WALLET_MCP_ORIGINS: 'localhost,127.0.0.1',

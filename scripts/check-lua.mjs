@@ -1,5 +1,5 @@
 // Parses the Lua scripts of the ledger, each with what it includes, and checks what Redis would only say
-// when a script runs: syntax, names that nobody defines, and that its header names keys, arguments and reply.
+// when a script runs: syntax, undefined names, and that its header names keys, arguments and reply.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import luaparse from 'luaparse';

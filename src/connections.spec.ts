@@ -91,7 +91,7 @@ class Doors {
       body: { success: true },
       settlementId: 'claim',
       finality: 'included',
-      takeBack: end,
+      rollBack: end,
     } as never);
   }
 }

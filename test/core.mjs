@@ -47,7 +47,7 @@ export const CORE = {
   'wallet/mcp': 120,
   'wallet/asks': 29,
   'wallet/oauth': 50,
-  // What is found.
+  // The findings.
   'discovery/catalogue': 34,
   // The stock clients buy; the documents are true.
   'examples/examples': 50,

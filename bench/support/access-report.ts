@@ -4,7 +4,7 @@ import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
 import { figure, textTable } from './text-table.js';
 import { rangeOf, type Table } from './verify-report.js';
 
-/** What is configured on the way in. Two are the same: what differs between them is noise. */
+/** The compared settings. Two are the same: the difference between them is noise. */
 export const SETTINGS = ['open', 'open, a second one', 'keys on', 'keys and limits on'] as const;
 export type Setting = (typeof SETTINGS)[number];
 
@@ -12,7 +12,7 @@ export type Setting = (typeof SETTINGS)[number];
 export interface AccessRun {
   readonly perSecond: number;
   readonly completed: number;
-  /** Processor time of the service, ms; `undefined` where it cannot be told. */
+  /** Processor time of the service, ms; `undefined` where it cannot be read. */
   readonly processorMs: number | undefined;
   /** Milliseconds, of every request that was answered as it should be. */
   readonly latencies: readonly number[];

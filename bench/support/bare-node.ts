@@ -12,7 +12,7 @@ const GAS_PRICE_WEI = 50_000_000n;
 interface BareNodeOptions {
   readonly rpcUrl: string;
   readonly chainId: number;
-  /** An account that nobody else sends from. */
+  /** An account with no other sender. */
   readonly from: SandboxAccount;
   readonly clock: ChainClock;
   readonly concurrency: number;

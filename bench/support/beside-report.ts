@@ -32,7 +32,7 @@ interface BesideRow {
   readonly p99: number;
   readonly failed: number;
   readonly asked: number;
-  /** For each 1000 payments that were answered as they should be; `undefined` where it cannot be told. */
+  /** For each 1000 payments that were answered as they should be; `undefined` where it cannot be read. */
   readonly processorSeconds: number | undefined;
   readonly redisSeconds: number | undefined;
   readonly residentMiB: number | undefined;
@@ -49,7 +49,7 @@ export interface BesideReport {
   readonly rounds: number;
   readonly busyLoops: number;
   readonly rows: readonly BesideRow[];
-  /** What was wrong with the others. */
+  /** The problems of the others. */
   readonly notes: readonly string[];
   readonly problems: readonly string[];
 }

@@ -39,8 +39,8 @@ export function readBeside(text: string): BesideOption {
 }
 
 /**
- * Starts it by a shell with `PORT`, `RPC_URL`, `CHAIN_ID`, `V1_NETWORK` and `SIGNER_KEY`, an account with coins that nobody else uses;
- * it has to answer HTTP on that port of 127.0.0.1.
+ * Starts it by a shell with `PORT`, `RPC_URL`, `CHAIN_ID`, `V1_NETWORK` and `SIGNER_KEY`, an account of its own with
+ * coins; it has to answer HTTP on that port of 127.0.0.1.
  *
  * @param index - among the others: names the account.
  */

@@ -8,7 +8,7 @@ import { rangeOf } from './verify-report.js';
 export interface BuildRun {
   readonly perSecond: number;
   readonly completed: number;
-  /** Processor time of the service, ms; `undefined` where it cannot be told. */
+  /** Processor time of the service, ms; `undefined` where it cannot be read. */
   readonly processorMs: number | undefined;
   /** Processor time of its Redis, ms; likewise. */
   readonly redisMs: number | undefined;

@@ -7,8 +7,8 @@ import { AMOUNT, type Kind, type PaymentFactory } from './payment-factory.js';
 /** The state of the chain before a run, to compare with after it. */
 interface Audit {
   /**
-   * What the chain says against the answers; empty when every success told is a payment that landed,
-   * every payment that landed was told, and each transaction of the signers is one that was told.
+   * Compares the answers with the chain. Empty when every answered success is a payment that landed, every payment that
+   * landed was answered, and each transaction of the signers belongs to an answer.
    */
   findings(answers: readonly Answered[]): Promise<readonly string[]>;
 }

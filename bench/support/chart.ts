@@ -95,7 +95,7 @@ interface Curve {
 
 interface Axis {
   readonly title: string;
-  /** What is written beside a line of the grid. */
+  /** The label of a line of the grid. */
   readonly label: (value: number) => string;
 }
 

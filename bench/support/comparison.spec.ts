@@ -29,7 +29,7 @@ describe('a comparison', () => {
         concurrency: 32,
         throughput: { median: 11, least: 10, most: 12 },
         p99OverItsP50: 4 / 30,
-        // 0.5 and 1 ms of ours against 10 and 20 ms of the reference.
+        // 0.5 and 1 ms of this service against 10 and 20 ms of the reference.
         processorTime: 15 / 0.75,
       },
     ]);

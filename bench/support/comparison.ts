@@ -12,7 +12,7 @@ interface Run {
   readonly failed: number;
   readonly failures: Readonly<Record<string, number>>;
   readonly seconds: number;
-  /** Processor time of the facilitator for each payment, ms; `undefined` where it cannot be told. */
+  /** Processor time of the facilitator for each payment, ms; `undefined` where it cannot be read. */
   readonly processorMs: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface Ratio {
   readonly throughput: Spread;
   /** Our p99 in parts of the reference's p50. */
   readonly p99OverItsP50: number;
-  /** Its processor time for a payment in parts of ours. */
+  /** Its processor time for a payment, divided by that of this service. */
   readonly processorTime: number | undefined;
 }
 

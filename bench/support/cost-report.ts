@@ -25,7 +25,7 @@ export interface CostReport {
   readonly at: string;
   readonly seed: string;
   readonly machine: Machine;
-  /** Per second, while nobody asks for anything. */
+  /** Per second, without requests. */
   readonly idle: { readonly redisCommands: number; readonly rpcRequests: number };
   readonly costs: readonly Cost[];
   readonly problems: readonly string[];

@@ -53,7 +53,7 @@ export class CountingProxy {
       });
       response.writeHead(answer.statusCode, JSON_HEADERS).end(await answer.body.text());
     } catch {
-      // The node is gone, or the bench is ending: whoever asked sees a broken connection.
+      // The node is gone, or the bench is ending: the caller sees a broken connection.
       response.destroy();
     }
   }

@@ -98,7 +98,7 @@ export async function drain(
     const cores = ends();
     const entries = last.added - last.waiting - (first.added - first.waiting);
     problems.push(...((await trickle?.end()) ?? []));
-    // What is reconciled later has to be archived whole.
+    // Reconciliation later needs all of it archived.
     await allFinal(stage.redis.url);
     await outboxWhen(redis, ({ waiting }) => waiting === 0);
     return {

@@ -74,7 +74,7 @@ export function randomOf(seed: string): () => number {
   };
 }
 
-/** What is asked for, and how often at each level. */
+/** A query, and how often it is sent at each level. */
 export interface Reading {
   readonly what: string;
   readonly gets: readonly TimedGet[];
@@ -194,7 +194,7 @@ export async function readAll(
   const cells: ReadCell[] = [];
   const problems: string[] = [];
   for (const { what, gets } of readings) {
-    // The first ones warm connections and plans; each level asks for what nobody has asked for before.
+    // The first ones warm connections and plans; each level sends queries that were not sent before.
     const [warming = [], ...portions] = portionsOf(gets, levels.length);
     await timeGets(what, answering, Math.max(...levels), warming);
     for (const [index, level] of levels.entries()) {

@@ -57,7 +57,7 @@ function parentOf(pid: string): number | undefined {
   }
 }
 
-/** Cores each program kept busy while something ran; empty where that cannot be told. */
+/** Cores each program kept busy while something ran; empty where that cannot be read. */
 export type Busyness = Readonly<Record<string, number>>;
 
 /** Measures from now until the returned function is called. */
@@ -93,11 +93,11 @@ export function pidOf({ child }: Started): number {
 /** Payments that a program has worked off. */
 interface Worked {
   readonly completed: number;
-  /** Processor time of the program, ms; `undefined` where it cannot be told. */
+  /** Processor time of the program, ms; `undefined` where it cannot be read. */
   readonly processorMs: number | undefined;
 }
 
-/** Milliseconds of processor time for each payment of all runs; `undefined` where it cannot be told. */
+/** Milliseconds of processor time for each payment of all runs; `undefined` where it cannot be read. */
 export function processorMsOf(runs: readonly Worked[]): number | undefined {
   let [total, completed] = [0, 0];
   for (const run of runs) {

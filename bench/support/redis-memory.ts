@@ -5,7 +5,7 @@ export async function usedBytes(redis: Redis): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 }
 
-/** Mean bytes of a key that begins like this, over up to a thousand of them; 0 when there are none. */
+/** Mean bytes of a key that begins like this, over up to a thousand of them; 0 without any. */
 export async function meanBytesOf(redis: Redis, prefix: string): Promise<number> {
   const keys = await keysOf(redis, prefix, 1000);
   // A key may expire between the two commands.

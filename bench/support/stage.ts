@@ -68,7 +68,7 @@ export class BenchStage {
     return new BenchStage(anvil, redis, client, factory, assets);
   }
 
-  /** Of every process of ours. */
+  /** Settings of every process of this service. */
   settings(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
     return {
       REDIS_URL: this.redis.url,

@@ -7,7 +7,7 @@ import { ascending, percentile } from './statistics.js';
 export interface TimedGet {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is wrong with the answer; nothing where it is as it should be. */
+  /** The problem of an answer; `undefined` for a good one. */
   readonly problemOf: (answer: HttpAnswer) => string | undefined;
 }
 

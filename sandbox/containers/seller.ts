@@ -1,4 +1,4 @@
-/** The shop of the sandbox in a container, with the stock middleware and nothing of ours. */
+/** The shop of the sandbox in a container: the stock middleware alone. */
 import { SELLER } from '../accounts.js';
 import { demoSeller, listen } from '../seller.js';
 import { readDeployment, required } from './deployment.js';

@@ -4,14 +4,14 @@ import { DEFAULT_SCHEME_CONTRACTS } from '../../src/protocol/evm/contracts.js';
 import { newTrialSigner } from '../../src/protocol/evm/token/token-trials.js';
 import { readSentTerms } from '../../src/protocol/payment/payment-required.js';
 
-/** What is bought. */
+/** The URL to buy, and its terms. */
 interface Target {
   readonly url: string;
   readonly method: string;
   readonly body: string | undefined;
 }
 
-/** What came of one request with a payment. */
+/** The result of one request with a payment. */
 export interface Delivery {
   /** 0 where the connection broke; `undefined` where nothing was answered in time. */
   readonly status: number | undefined;

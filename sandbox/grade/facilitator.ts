@@ -29,7 +29,7 @@ import { MemorySimulationStore } from '../../test/twins/facilitator/simulation/m
 export interface Role {
   /** `refused`: verify says no. */
   readonly outcome: SimulatedOutcome | 'refused';
-  /** What was asked of it and what it said. */
+  /** Its requests and answers. */
   readonly heard: Heard;
 }
 
@@ -49,7 +49,7 @@ interface GradeFacilitatorOptions {
   readonly silentMs: number;
 }
 
-/** Nobody's: signs nothing and is sent nothing. */
+/** An address without a key: it signs nothing and is sent nothing. */
 const SIGNER = '0x5173c0de5173c0de5173c0de5173c0de5173c0de';
 const CALLER = 'grade';
 const BODY_MOST = 1_048_576;
@@ -229,7 +229,7 @@ function reasonAgainst(role: Role | undefined): Reason | undefined {
   return role !== undefined && role.heard.successes > 0 ? 'duplicate_settlement' : undefined;
 }
 
-/** Counts a success that was told, and one that was not heard less. */
+/** Counts an answered success, unless its answer did not arrive. */
 function counted(answer: SettleAnswer, heard: Heard | undefined): SettleAnswer {
   const { body, status, rollBack: takeBack } = answer;
   if (heard === undefined || (!body.success && status !== 202)) return answer;

@@ -64,7 +64,7 @@ const againAfter =
     return [first, await stage.present()];
   };
 
-/** Where success was told, none of the rest may be delivered. */
+/** Once success was answered, none of the rest may be delivered. */
 const PLAYS: readonly Play[] = [
   {
     name: 'the same payment again after it was delivered',

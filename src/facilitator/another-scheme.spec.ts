@@ -53,8 +53,8 @@ describe('another scheme', () => {
         },
       };
       const chain = {
-        verifyNearHead: async (judge: (from: unknown) => Promise<unknown>) => ({
-          value: await judge(view),
+        verifyNearHead: async (verify: (from: unknown) => Promise<unknown>) => ({
+          value: await verify(view),
         }),
       };
       const verifier = new PaymentVerifier({ get: () => chain } as unknown as ChainRegistry, {
@@ -64,42 +64,42 @@ describe('another scheme', () => {
         admission: {} as ConstructorParameters<typeof PaymentVerifier>[1]['admission'],
         senders: new LaneSenders({ all: () => Promise.resolve(signers.map(aLane)) }),
       });
-      const judge = (payment: Payment, balanceNeeded = 0n, allowanceNeeded = 0n) => {
+      const verify = (payment: Payment, balanceNeeded = 0n, allowanceNeeded = 0n) => {
         const inFlight = { balanceNeeded, allowanceNeeded, hasSponsoredPermit: false };
         return verifier.verify(payment, { inFlight, recentReverts: 0 });
       };
-      return { judge, asked };
+      return { verify, asked };
     };
     const short = (judgement: Verification): string =>
       judgement.isValid ? 'valid' : judgement.reason;
 
     it('from the only account that may send it, whatever other lanes there are', async () => {
       const others: Address[] = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`];
-      const judgement = await verifierOf([...others, COLLECTOR]).judge(aNotePayment());
+      const judgement = await verifierOf([...others, COLLECTOR]).verify(aNotePayment());
       expect(judgement).toMatchObject({ isValid: true, authorization: aNoteAuthorization });
-      expect(short(await verifierOf(others).judge(aNotePayment()))).toBe('unauthorized');
+      expect(short(await verifierOf(others).verify(aNotePayment()))).toBe('unauthorized');
     });
 
     it('by its own checks', async () => {
-      const { judge } = verifierOf([COLLECTOR]);
-      expect(short(await judge(aNotePayment({ serial: '8' })))).toBe('invalid_payload');
-      expect(short(await judge(aNotePayment({}, '1001')))).toBe('amount_too_small');
+      const { verify } = verifierOf([COLLECTOR]);
+      expect(short(await verify(aNotePayment({ serial: '8' })))).toBe('invalid_payload');
+      expect(short(await verify(aNotePayment({}, '1001')))).toBe('amount_too_small');
     });
 
     it('knowing whether it is to be settled: that may be for less than was signed', async () => {
-      const { judge } = verifierOf([COLLECTOR]);
+      const { verify } = verifierOf([COLLECTOR]);
       const verified = (amount: string): Promise<Verification> =>
-        judge({ ...aNotePayment({}, amount), purpose: 'verify' });
-      expect(short(await judge(aNotePayment({}, '1')))).toBe('valid');
+        verify({ ...aNotePayment({}, amount), purpose: 'verify' });
+      expect(short(await verify(aNotePayment({}, '1')))).toBe('valid');
       expect(short(await verified('1'))).toBe('amount_too_small');
       expect(short(await verified('1000'))).toBe('valid');
     });
 
     it('against what its payer has in flight, with its own reasons and its own approval', async () => {
-      const { judge, asked } = verifierOf([COLLECTOR], 1000n);
-      expect(short(await judge(aNotePayment(), 100n))).toBe('valid');
-      expect(short(await judge(aNotePayment(), 101n))).toBe('amount_too_small');
-      expect(short(await judge(aNotePayment(), 0n, 101n))).toBe('payer_suspended');
+      const { verify, asked } = verifierOf([COLLECTOR], 1000n);
+      expect(short(await verify(aNotePayment(), 100n))).toBe('valid');
+      expect(short(await verify(aNotePayment(), 101n))).toBe('amount_too_small');
+      expect(short(await verify(aNotePayment(), 0n, 101n))).toBe('payer_suspended');
       expect(asked.at(-1)).toBe(`0x00000001${addressWord(PAYER)}${addressWord(COUNTER)}`);
     });
   });
@@ -110,7 +110,7 @@ describe('another scheme', () => {
     const verifier = {
       refusalByLists: () => undefined,
       match: () => Promise.resolve({ kind: 'same' }),
-      judge: () => Promise.resolve({ isValid: false, reason: 'no_gas' }),
+      verify: () => Promise.resolve({ isValid: false, reason: 'no_gas' }),
     } as unknown as PaymentVerifier;
     const service = new VerifyService(
       verifier,
@@ -141,7 +141,7 @@ describe('another scheme', () => {
     };
     const verifier = {
       refusalByLists: () => undefined,
-      judge: () => Promise.resolve(verdict),
+      verify: () => Promise.resolve(verdict),
     } as unknown as PaymentVerifier;
     const service = new VerifyService(
       verifier,

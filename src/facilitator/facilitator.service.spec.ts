@@ -169,17 +169,17 @@ describe('the facilitator', () => {
       'included',
       'c',
     );
-    const takeBack = (): Promise<void> => Promise.resolve();
+    const rollBack = (): Promise<void> => Promise.resolve();
 
     it.each<[string, () => SettleAnswer | Error | undefined, string, string | undefined]>([
       [
         'success',
-        () => answers.success(aSettlementView({ isPaid: true }), takeBack),
+        () => answers.success(aSettlementView({ isPaid: true }), rollBack),
         'success',
         undefined,
       ],
       ['pending', () => answers.pending(TX), 'pending', 'settlement_pending'],
-      ['a 202', () => answers.accepted({ id: 'c' }, takeBack), 'accepted', undefined],
+      ['a 202', () => answers.accepted({ id: 'c' }, rollBack), 'accepted', undefined],
       ['failure', () => answers.failure('no_gas'), 'failure', 'no_gas'],
       ['a client that hung up', () => undefined, 'hung_up', undefined],
       ['a fault of its own', () => new Error('x'), 'failure', 'unexpected_settle_error'],

@@ -123,11 +123,11 @@ describe('an answer that sells', () => {
     const response = new FakeResponse();
     change(response);
     let takenBack = 0;
-    const takeBack = (): Promise<void> => {
+    const rollBack = (): Promise<void> => {
       takenBack += 1;
       return Promise.resolve();
     };
-    sendSettleAnswer(response.asResponse, anAnswer({ rollBack: takeBack }));
+    sendSettleAnswer(response.asResponse, anAnswer({ rollBack }));
     return { response, count: () => takenBack };
   };
 

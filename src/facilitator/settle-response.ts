@@ -27,15 +27,15 @@ export function connectionOf(response: ServerResponse): Connection {
  * byte of it was handed over.
  */
 export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer): void {
-  const { rollBack: takeBack, settlementId, finality, retryAfterSeconds, status, body } = answer;
+  const { rollBack, settlementId, finality, retryAfterSeconds, status, body } = answer;
   const { extensionResponses } = answer;
-  if (takeBack !== undefined) {
+  if (rollBack !== undefined) {
     if (response.destroyed || response.socket?.writable !== true) {
-      void takeBack();
+      void rollBack();
       return;
     }
     whenAnswered(response, (isHandedOver) => {
-      if (!isHandedOver) void takeBack();
+      if (!isHandedOver) void rollBack();
     });
   }
   if (settlementId !== undefined) response.setHeader('Settlement-Id', settlementId);

@@ -9,7 +9,7 @@ import { type Manifest, OVERLAYS, rendered, WORKLOADS } from './manifests.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8');
 
-/** What is in mounted files of the wallet that are no mere secrets. */
+/** Mounted files of the wallet that are no mere secrets. */
 const FILES: Readonly<Record<string, string>> = {
   WALLET_REDIS_URL_FILE: 'redis://wallet-redis.example:6379',
   RPC_URLS_56_FILE: 'https://one.example,https://two.example',

@@ -10,7 +10,7 @@ const COMPOSE_LEAST = [2, 24] as const;
 const INSTALL_PATIENCE_MS = 300_000;
 const DAEMON_PATIENCE_MS = 30_000;
 
-/** A container engine with Compose, or why there is none. */
+/** A container engine with Compose, or the reason for its absence. */
 type Found = { readonly engine: Engine } | { readonly missing: string };
 
 export interface RunResult {
@@ -35,7 +35,7 @@ export function runProgram(
 }
 
 /**
- * The container engine of this machine. Where there is none, root on Debian installs the one of the
+ * The container engine of this machine. Without one, root on Debian installs that of the
  * distribution and starts it for the time of the test.
  */
 export class Engine {

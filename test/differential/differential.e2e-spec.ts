@@ -16,7 +16,7 @@ import { uptoCases } from './upto-cases.js';
 const CHAIN_ID = 84_532;
 const V1_NETWORK = 'base-sepolia';
 
-/** Every reason of the reference that its verify can give, but for the ERC-20 approval extension. */
+/** Every reason that verify of the reference can give, except those of the ERC-20 approval extension. */
 const EXPECTED_REASONS = [
   'asset_not_deployed_contract',
   'eip2612_asset_mismatch',

@@ -33,7 +33,7 @@ export async function setStage(world: World, v1Network: string): Promise<Stage> 
   const base = { payer, chainId: world.chainId, payTo };
   const used = await eip3009Body({ ...base, token: world.usd, nonce: usedNonce });
   const usedPermit2 = await permit2Body({ ...base, token: world.coin });
-  // Used by somebody else's transaction: the ledger must not know them.
+  // Used by a foreign transaction: the ledger must not know them.
   const other = await world.service({ REDIS_URL: `${world.redis.url}/5` });
   for (const body of [used, usedPermit2]) {
     const settled = await post(`${other.url}/settle`, body);

@@ -48,8 +48,8 @@ interface Row {
 const UNSIGNED = 'invalid_exact_evm_signature';
 
 /**
- * Settles of wallets that nobody has made when they are signed for. Each has a wallet of its own: what one of
- * them leaves on the chain is nothing to the others.
+ * Settles of wallets that are undeployed when they sign. Each has a wallet of its own, so that one settle does not
+ * change the next.
  *
  * @param factory - a `MoodyFactory`, which both facilitators may call.
  */
@@ -65,7 +65,7 @@ export async function undeployedSettles(stage: Stage, factory: Hex): Promise<Cas
     sendNow(client, { to: factory, data: wallet.dataFor('honest') });
   const present: Meanwhile = (_, body) =>
     sendNow(client, { to: usd, data: presentationData(body) });
-  /** Its money goes to somebody else, while there is no code yet. */
+  /** Moves its tokens away, while the wallet has no code yet. */
   const spend: Meanwhile = async ({ wallet }) => {
     const { address } = wallet;
     await client.impersonateAccount({ address });

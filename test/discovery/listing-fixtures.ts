@@ -14,7 +14,7 @@ interface ListingFixture {
   readonly v1?: Json;
   /** What the settle says of it; `undefined` where it says nothing. */
   readonly said: string | undefined;
-  /** What is asked about, and what the answer is. */
+  /** The question, and the expected answer. */
   readonly asked: string;
   readonly code: string;
   /** Of the entry, where it is listed. */

@@ -78,7 +78,7 @@ describe('a catalogue in PostgreSQL', () => {
     expect(await described('wether forcast')).toEqual(
       expect.arrayContaining(['weather and forecast', 'wether and forecast']),
     );
-    // Who says how to read the question is taken at their word.
+    // A query in quotes is searched as it stands.
     expect(await described('"weather and forecast"')).toEqual(['weather and forecast']);
     expect(await described('forecast -weather -wether')).toEqual(["l'eau \\ 'forecast"]);
     expect(await described(`l'eau \\ ''`)).toEqual(["l'eau \\ 'forecast"]);

@@ -123,7 +123,7 @@ describe('the OpenAPI description', () => {
           // Our schemas say themselves where more fields are not allowed.
           'no-invalid-media-type-examples': { severity: 'error', allowAdditionalProperties: true },
           'no-invalid-schema-examples': 'error',
-          // Health and pages have no refusals: they answer whoever asks.
+          // Health and pages have no refusals: they answer every request.
           'operation-4xx-response': 'off',
         },
       }),

@@ -10,7 +10,7 @@ const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const ls = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' });
 
-/** Folders of ours, and not what is installed or built. */
+/** Folders of the sources, without installed or built files. */
 const OWN = ['src', 'test', 'docs', 'examples', 'scripts', 'sandbox', 'deploy', 'bench', 'skills'];
 const BASENAMES = new Set(
   OWN.flatMap((folder) => ls(join(ROOT, folder)).map((file) => file.split('/').at(-1) ?? '')),

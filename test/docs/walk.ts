@@ -85,14 +85,14 @@ try {
   };
   const askAll = (path: string, payments: readonly Body[]) => async (): Promise<void> => {
     for (const payment of payments) await ask(path, payment);
-    // What is written once a block is final belongs to the settle too.
+    // The writes after a block is final belong to the settle too.
     if (path === 'settle') await idleFor(3000);
   };
   const bodies = (): Promise<readonly Body[]> =>
     Promise.all(Array.from({ length: REQUESTS }, body));
   const [forVerify, forSettle] = [await bodies(), await bodies()];
   await inspector.countCalls();
-  // What is learnt once (code, metadata, domains) is learnt here.
+  // This settle warms the caches of code, metadata and domains.
   await askAll('settle', [await body()])();
   const idle = await measure(inspector, () => idleFor(IDLE_MS));
   const verify = await measure(inspector, askAll('verify', forVerify));

@@ -7,7 +7,7 @@ import { type Answer, eventually, post } from '../support/http.js';
 import { type Body, eip3009Body, newAccount, type PaymentOptions } from '../support/payments.js';
 import { World } from '../support/world.js';
 
-/** What is let in, on a chain that mines when a test says so. Each test has a ledger and a signer. */
+/** Admission, on a chain that mines when a test says so. Each test has a ledger and a signer. */
 describe('admission', () => {
   let world: World;
   let database = 0;
@@ -67,7 +67,7 @@ describe('admission', () => {
       waiting.push(settle(service, body));
       await isQueued(2 + index);
     }
-    // A quarter of the queue is its share while somebody else waits.
+    // A quarter of the queue is its share while another payee waits.
     const refused = await settle(service, oneTooMany);
     expect(refused.status).toBe(200);
     expect(refused.body).toMatchObject({

@@ -194,7 +194,7 @@ describe('bad input', () => {
 
   it.each([
     [50, 200, { invalidReason: 'invalid_exact_evm_insufficient_balance' }],
-    // What is nested so deep keeps the parser busy for longer than any check.
+    // JSON of this depth keeps the parser busy for longer than any check.
     [20_000, 400, { isValid: false }],
   ])('with %d levels where it does not look is answered with %d', async (levels, status, said) => {
     const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;

@@ -88,7 +88,7 @@ describe('builder-code', () => {
     expect(await extensions(service, '/supported')).toContain('builder-code');
     expect(await extensions(service, '/v1/supported')).not.toContain('builder-code');
     expect(await extensions(off, '/supported')).not.toContain('builder-code');
-    // What was declared all the same changes nothing where it is off.
+    // A declared code changes nothing where the feature is off.
     const hash = await settled(withCodes(await aBody(), { a: 'weather', s: ['agent'] }), off);
     expect(await codesOf(hash)).toBeUndefined();
     await off.stop('SIGKILL');

@@ -383,7 +383,7 @@ describe.each(FACILITATORS)('channels of the stock client and server, by %s', (_
       await openSeller();
       const buyers = await openBuyers(2);
       const managers = [managerBy(facilitator), managerBy(facilitator)];
-      // One of the two may hear that there was nothing to do.
+      // One of the two may find nothing to do.
       await Promise.allSettled(managers.map((manager) => manager.claimAndSettle()));
       await Promise.allSettled(managers.map((manager) => manager.settle()));
       expect(await received()).toBe(PRICE * BigInt(buyers.length));

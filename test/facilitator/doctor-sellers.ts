@@ -49,7 +49,7 @@ function demands(terms: unknown, headers: Record<string, string> = {}): Handler 
 
 const PERMIT2_EXTRA = { assetTransferMethod: 'permit2' };
 
-/** What is planted, by the code it has to be found by. */
+/** Planted errors, by the code of the finding that has to name them. */
 export function plantedFaults(world: SellerWorld): Readonly<Record<string, Handler>> {
   const accept = (more: Json): Handler => demands(termsOf([acceptOf(world, more)]));
   const plain = { asset: world.coin, extra: PERMIT2_EXTRA };
@@ -106,7 +106,7 @@ export function plantedFaults(world: SellerWorld): Readonly<Record<string, Handl
   };
 }
 
-/** Sellers that mean harm to whoever asks them. */
+/** Sellers that attack the client that calls them. */
 export function hostileSellers(world: SellerWorld, tripwire: string): Record<string, Handler> {
   const redirect = (location: string): Handler => {
     return (_request, response) => response.writeHead(302, { location }).end();

@@ -221,7 +221,7 @@ describe('the check of sellers', () => {
   it('waits for nobody longer than twelve seconds, and asks two at once', async () => {
     const begun = performance.now();
     const slow = ['slow', 'silent'].map((path) => examine(`${hostile.url}/${path}`));
-    // Two are under way and four may wait; the others are told at once.
+    // Two are under way and four may wait; the others are refused at once.
     await eventually('both are asked', () =>
       ['/slow', '/silent'].every((path) => hostile.asked.includes(`GET ${path}`)),
     );

@@ -13,13 +13,13 @@ import { Hub } from '../support/hub-world.js';
 import { type Body, eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 
-/** More than a connection takes of an answer that nobody reads. */
+/** More than a connection takes of an answer that is not read. */
 const FILM_BYTES = 6 * 1_048_576;
 /** Requesters of one settlement. */
 const PLACES = 64;
 const SELLER = { 'x-forwarded-for': '198.51.100.1' };
 
-/** A seller as its connection shows it: it has heard nothing that it did not read. */
+/** A seller as its connection shows it: it knows only what it has read. */
 class Visitor {
   heard = '';
 
@@ -33,7 +33,7 @@ class Visitor {
     return visitor;
   }
 
-  /** How often it was told success. */
+  /** How often it got success. */
   get successes(): number {
     return this.heard.split('"success":true').length - 1;
   }
@@ -152,7 +152,7 @@ describe('requesters that go, on a chain that mines when a test says so', () => 
         Array.from({ length: PLACES }, () => Visitor.of(service, asked(body))),
       );
       for (const { socket } of visitors) socket.resume();
-      // Each has its place before somebody else asks for one.
+      // Each has its place before the next one asks.
       await pause(2000);
       return visitors;
     };

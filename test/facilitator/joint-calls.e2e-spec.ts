@@ -18,7 +18,7 @@ import { World } from '../support/world.js';
 const GAS_BURNER = '0x5b600056';
 const AT_ONCE = 96;
 
-/** What many payments are told at once is what each is told alone, and costs the node less. */
+/** Payments verified at once get the answers that each gets alone, and cost the node less. */
 describe('payments that are verified at once', () => {
   let world: World;
   let service: Service;
@@ -47,7 +47,7 @@ describe('payments that are verified at once', () => {
   const goodOnes = (count = AT_ONCE): Promise<Body[]> =>
     Promise.all(Array.from({ length: count }, () => paying(rich, newAccount().address)));
 
-  /** What is told at once, and the calls of contracts it took. */
+  /** The answers at once, and the contract calls they took. */
   async function atOnce(bodies: readonly Body[]): Promise<{
     readonly told: readonly unknown[];
     readonly calls: number;
@@ -91,7 +91,7 @@ describe('payments that are verified at once', () => {
 
   it('one does not see what another would change', async () => {
     const poor = newAccount();
-    // Whoever has nothing cannot pay with what somebody else only promises.
+    // A payer without balance cannot pay with coins that another payment only promises.
     const promised = await paying(rich, poor.address, { amount: 1000n });
     const unfounded = await paying(poor, newAccount().address, { amount: 1000n });
     const others = await goodOnes();

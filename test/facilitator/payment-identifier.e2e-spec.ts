@@ -99,7 +99,7 @@ describe('payment-identifier', () => {
     expect(hashesIn(found)).toEqual([second, first]);
     const api = new ApiDescription((await get(`${service.url}/openapi.json`)).body);
     expect(api.problemsOf('get', '/v2/settlements', found.status, found.body)).toEqual([]);
-    // It says what landed, never that it is somebody's to sell.
+    // It shows the landed settlement, and never that it can be sold.
     expect(JSON.stringify(found.body)).not.toContain('success');
   });
 

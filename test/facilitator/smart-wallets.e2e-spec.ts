@@ -184,7 +184,7 @@ describe('smart wallets that are not deployed yet', () => {
   it.each<[Mood, readonly string[]]>([
     ['idle', [FAILED]],
     ['reverting', [FAILED]],
-    // What is left after it is not enough for the transfer.
+    // The gas left after it is not enough for the transfer.
     ['burning', [FAILED, 'gas_limit_exceeded']],
   ])('are refused where their factory is %s', async (mood, reasons) => {
     const { body, wallet } = await aPayment(mood);
@@ -314,7 +314,7 @@ describe('smart wallets that are not deployed yet', () => {
     });
     afterAll(() => held.stop());
 
-    /** A settle that is in the pool, and what somebody else puts before it into the same block. */
+    /** A settle in the pool, and a foreign transaction before it in the same block. */
     async function overtaken(
       mood: Mood,
       by: (

@@ -13,7 +13,7 @@ const LIMITS = { RATE_LIMIT_VERIFY: '100000', RATE_LIMIT_SETTLE: '100000' };
 
 /**
  * A path as it is listed is answered before the framework, one with a query behind it by the framework.
- * Nobody should be able to tell, with API keys and limits or without them.
+ * The answers must not differ, with API keys and limits or without them.
  */
 describe.each(['open', 'with keys and limits'])('a service that is %s', (kind) => {
   const { key, record } = createApiKey('shop', ['verify', 'settle']);

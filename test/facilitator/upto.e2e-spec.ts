@@ -387,7 +387,7 @@ interface Node {
   close(): void;
 }
 
-/** The same node, but for one method that it does not have. */
+/** The same node without one of its methods. */
 async function aNodeWithout(method: string, url: string): Promise<Node> {
   const refuse = ({ id }: { id?: unknown }): object => ({
     jsonrpc: '2.0',

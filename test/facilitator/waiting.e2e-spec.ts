@@ -8,7 +8,7 @@ import { World } from '../support/world.js';
 describe('a look-up that waits', () => {
   let world: World;
   let facilitator: Service;
-  /** It has no requester of any settlement, and hears no news. */
+  /** A process with no requester of any settlement: it gets no events. */
   let bystander: Service;
   let payer: PrivateKeyAccount;
 

@@ -169,7 +169,7 @@ function serve(items: readonly unknown[], asked: string[]): Promise<PageServer> 
 const SHOWN = `document.querySelectorAll('article').length`;
 const GO_ON = `document.getElementById('more').click()`;
 
-/** What is wrong with what is shown, everything opened. */
+/** Problems of the page that is shown, everything opened. */
 const FINDINGS = String.raw`(() => {
   const found = document.getElementById('found');
   found.querySelectorAll('details').forEach((one) => { one.open = true });

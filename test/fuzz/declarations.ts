@@ -1,7 +1,7 @@
 import type { Listing } from '../../src/protocol/listing/listing.js';
 import type { SeededRandom } from '../support/seeded-random.js';
 
-/** What a settle request carries of what is sold, made by somebody who wants to harm whoever reads it. */
+/** The declaration in a settle request of a seller that wants to harm its readers. */
 interface HostileDeclaration {
   /** Of V2 or V1, as parsed from JSON. */
   readonly payload: Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ const HIT = 'globalThis.hit=1';
 export const ELSEWHERE = 'elsewhere.example.net';
 const MEBIBYTE = 2 ** 20;
 
-/** What runs, leads elsewhere, hides, turns text around or grows, where somebody does not look. */
+/** Texts that run, lead elsewhere, hide, turn text around or grow. */
 const TEXTS: readonly string[] = [
   'Weather of every city',
   'https://rival.example.com/weather',
@@ -316,7 +316,7 @@ const UNSEEN =
   /(?![\t\n\r])[\p{Cc}\p{Cs}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u;
 const STUMBLED_OVER = ['__proto__', 'constructor', 'prototype'];
 
-/** Whoever reads the schema might fetch what it names. */
+/** A reader of the schema might fetch the document it names. */
 function namesElsewhere(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
   return Object.entries(schema).some(([name, one]) =>
@@ -326,7 +326,7 @@ function namesElsewhere(schema: unknown): boolean {
   );
 }
 
-/** What is wrong with a listing that came of a declaration, whatever that was. */
+/** Problems of a listing that came from a declaration. */
 export function problemsOf(listing: Listing, url: unknown): readonly string[] {
   const { resource, exampleUrl, iconUrl, serviceName, description, tags, bazaar } = listing;
   const concrete = new URL(exampleUrl ?? resource);

@@ -22,7 +22,7 @@ const COUNT = Number(process.env['FUZZ_COUNT'] ?? SHORT);
 const AT_ONCE = 8;
 /** Of the heap: code that ran for the first time, and what askers and keys leave for their lifetime. */
 const GROWTH_ALLOWED = 16 * 1024 * 1024;
-/** Whoever asks something else waits as long. */
+/** Every other request waits as long. */
 const STALL_ALLOWED_MS = 200;
 /** Of one request; node refuses headers above 16 KiB with 431 before anybody sees them. */
 const REFUSED_BY_NODE = [400, 431];
@@ -71,7 +71,7 @@ describe(`${COUNT} generated requests, seed ${TEST_SEED}`, () => {
     await world.stop();
   });
 
-  /** What no answer and no line may hold, whoever asks. */
+  /** Secrets that no answer and no log line may hold. */
   function secretsOf(text: string): readonly string[] {
     const secrets = [
       SIGNER.key.slice(2),
@@ -88,7 +88,7 @@ describe(`${COUNT} generated requests, seed ${TEST_SEED}`, () => {
     { status, text, headers }: Answered,
   ): readonly string[] {
     const problems: string[] = [];
-    // What is not turned on here is 501, where that is described.
+    // A feature that is off answers 501, where that is described.
     if (status >= 500 && status !== 501) problems.push(`status ${status}`);
     if (secretsOf(text + headers).length > 0) problems.push('a secret');
     if (/node_modules|\.js:\d|\bat .+:\d+:\d+/.test(text)) problems.push('a stack');

@@ -14,7 +14,7 @@ export interface HostileSeller {
  * A seller that always answers, in ways that make little sense, and settles nothing.
  *
  * @param offer - one that could be paid.
- * @param foreign - a transaction of somebody else's.
+ * @param foreign - a transaction of another sender.
  */
 export async function startHostileSeller(offer: object, foreign: string): Promise<HostileSeller> {
   const required = (more: object = {}): string =>

@@ -15,7 +15,7 @@ const WARM_UP = 150;
 const MIB = 2 ** 20;
 /** Of the heap: code that ran for the first time, and files kept open. */
 const GROWTH_ALLOWED = 16 * MIB;
-/** Whoever asks something else waits as long. */
+/** Every other request waits as long. */
 const STALL_ALLOWED_MS = 200;
 
 jest.setTimeout(120_000 + COUNT * 60);

@@ -38,7 +38,7 @@ export class PatternText {
       const after = this.#at;
       const count = this.random.between(least, most);
       if (count > 0) text += first;
-      // Each repetition is drawn anew.
+      // Each repetition is drawn by itself.
       for (let index = 1; index < count; index += 1) {
         this.#at = from;
         text += this.#atom();

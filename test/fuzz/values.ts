@@ -61,7 +61,7 @@ export class ValueMaker {
     private readonly random: SeededRandom,
   ) {}
 
-  /** As described, but for what a pattern cannot say: signatures are of nobody. */
+  /** As described, except for what a pattern cannot say: signatures have no signer. */
   valueOf(schema: Schema): unknown {
     const { random } = this;
     if (typeof schema['$ref'] === 'string') {

@@ -9,7 +9,7 @@ interface Door {
   readonly method: string;
   readonly path: () => string;
   readonly bodies?: readonly unknown[];
-  /** Who may go through; nobody's token when absent. */
+  /** Tokens that may go through; absent for requests without a token. */
   readonly tokens?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -79,7 +79,7 @@ export class WalletRequestMaker {
   }
 }
 
-/** What somebody without a token is let through for. */
+/** Routes that answer without a token. */
 export function openDoors(
   random: SeededRandom,
   owners: readonly PrivateKeyAccount[],

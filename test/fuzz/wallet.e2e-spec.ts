@@ -17,7 +17,7 @@ const COUNT = Number(process.env['FUZZ_COUNT'] ?? SHORT);
 const AT_ONCE = 8;
 /** Of the heap: code that ran for the first time, and caches that are bounded by count. */
 const GROWTH_ALLOWED = 16 * 1024 * 1024;
-/** Whoever asks something else waits as long. */
+/** Every other request waits as long. */
 const STALL_ALLOWED_MS = 200;
 /** A seller's fault, told as one; every other answer of 500 and above is ours. */
 const SELLERS_FAULT = '"code":"fetch_failed"';
@@ -110,7 +110,7 @@ describe(`${COUNT} generated requests at the doors of the wallet, seed ${TEST_SE
     const problems: string[] = [];
     if (status >= 500 && !text.includes(SELLERS_FAULT)) problems.push(`status ${status}`);
     if (secretsIn(text + headers).length > 0) problems.push('a secret');
-    // Nobody settles anything here, whatever sellers say.
+    // Nothing is settled here, whatever sellers claim.
     if (/"status":\s?"paid/.test(text)) problems.push('said to be paid');
     if (/node_modules|\.js:\d|\bat .+:\d+:\d+/.test(text)) problems.push('a stack');
     return problems;

@@ -92,7 +92,7 @@ describe('the history of settlements', () => {
   const waiting = () => redis.xlen(outboxKey(world.chainId));
   const finalizeAll = () => world.client.mine({ blocks: 5 });
 
-  /** Every settle that was told of is one row, final, sold and as the status shows it. */
+  /** Every acknowledged settle is one row, final, sold and as the status shows it. */
   async function expectArchived(): Promise<void> {
     await eventually(
       'everything is final and archived',

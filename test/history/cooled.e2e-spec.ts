@@ -183,7 +183,7 @@ describe('settlements that leave a ledger', () => {
     expect(await kinds()).toEqual(before);
     expect(await world.redis.zscore(payerKey(CHAIN_ID, payer), ref.id)).toBeNull();
     expect(await world.redis.zcard(listKey(CHAIN_ID, 'cooling'))).toBe(0);
-    // Whoever does it again finds nothing.
+    // A repetition finds nothing.
     expect(await cooled.part(at, [{ id: ref.id, digest: 'any', verdict: 'leaves' }])).toBe(0);
   });
 
@@ -354,7 +354,7 @@ describe('settlements that leave a ledger', () => {
     const attempt = anAttempt(0, [...payments.keys()], hash);
     await lanes.leases.restoreAttempts(held, [{ attempt, payments }], 1);
     const outbox = new RedisOutbox(world.scripts);
-    // Whoever archived before is gone.
+    // The former archiver is gone.
     await world.redis.del(archiverKey(CHAIN_ID));
     const found = await outbox.read(at, { processId: 'p', leaseMs: 1000 }, 100);
     if (found.kind === 'held') throw new Error('another one reads it');

@@ -79,7 +79,7 @@ describe('settlements that have left Redis', () => {
   const isHeld = async (id: string) => (await redis.exists(recordKey(world.chainId, id))) === 1;
   const cooling = () => listKey(world.chainId, 'cooling');
 
-  /** As if nothing had changed it for longer than `HOT_MINUTES`. What was made so before may have left already. */
+  /** As if nothing had changed it for longer than `HOT_MINUTES`. Older ones may have been evicted already. */
   async function age(...settled: readonly Settled[]): Promise<void> {
     const isCooling = async ({ id }: Settled): Promise<boolean> =>
       (await redis.zscore(cooling(), id)) !== null || !(await isHeld(id));
@@ -272,7 +272,7 @@ describe('settlements that have left Redis', () => {
 
   it('stay while they are not sold', async () => {
     const body = await aBody();
-    // It hangs up before it is told: paid, and nobody's yet.
+    // The client closes the connection before the answer: paid, and not sold yet.
     await fetch(`${facilitator.url}/v2/settle`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'settle-finality': 'finalized' },

@@ -13,10 +13,10 @@ import { World } from '../support/world.js';
 const TOKEN_ABI = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
 ]);
-/** Seconds that each payment can be used: enough to be handed out and archived on a slow machine. */
+/** Seconds that each payment can be used: enough to be accepted and archived on a slow machine. */
 const VALID_FOR = 60;
 
-/** A payment that was handed out by a 202. */
+/** A payment that was accepted by a 202. */
 interface HandedOut {
   readonly body: Body;
   readonly path: string;
@@ -64,7 +64,7 @@ describe('a 202 whose claim was lost with Redis', () => {
     return { body, path: answer.headers.get('location') ?? '' };
   }
 
-  /** Presents a payment to the chain, as a lane of ours or a stranger may. */
+  /** Presents a payment to the chain, as a lane or a stranger may. */
   async function present({ body }: HandedOut, from: PrivateKeyAccount): Promise<Hex> {
     const payload = body.paymentPayload['payload'] as Json;
     const signed = payload['authorization'] as Record<string, string>;
@@ -114,7 +114,7 @@ describe('a 202 whose claim was lost with Redis', () => {
       await present(ours, privateKeyToAccount(SIGNER.key)),
       await present(strangers, newAccount()),
     ];
-    // Nobody has ended them, and it may still be sent for all they know.
+    // They have no end, so as far as is known they may still be sent.
     expect(await statusOf(unused)).toMatchObject({ state: 'queued', source: 'archive' });
 
     const asked = [unused, ours, strangers];

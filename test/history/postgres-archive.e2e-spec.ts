@@ -175,7 +175,7 @@ describe('the archive in PostgreSQL', () => {
     expect(await partitions()).toEqual(ahead);
     expect(await states()).toEqual(['broadcast']);
     expect(await query('select id from x402.settlement_ids')).toHaveLength(1);
-    // What is over does not come back.
+    // A settlement of a dropped month does not come back.
     expect(await bounded.store(CHAIN_ID, epoch, [change(old, 3)])).toMatchObject({ expired: 1 });
     expect(await partitions()).toEqual(ahead);
   });

@@ -295,7 +295,7 @@ describe('webhooks in PostgreSQL', () => {
     expect(await heads(webhook)).toEqual([]);
     // Nor is it looked at again and again meanwhile.
     expect(await deliveries.due(10)).toEqual([]);
-    // What comes later stands behind it too.
+    // A later delivery waits behind it too.
     await store('a', 'broadcast');
     expect(await deliveries.due(10)).toEqual([]);
     expect(await deliveries.nextInMs(webhook.id)).toBeGreaterThan(55_000);
@@ -382,7 +382,7 @@ describe('webhooks in PostgreSQL', () => {
     ).toMatchObject({
       events: 0,
     });
-    // A webhook that came later hears of what happened before.
+    // A webhook that was made later gets earlier events.
     const late = await create();
     await webhooks.replay(late, { since: new Date(0), payees, isOperator: false });
     expect(await heads(late)).toEqual(['included', 'included', 'included']);
@@ -466,7 +466,7 @@ describe('webhooks in PostgreSQL', () => {
     });
     await two.change(decide);
     expect([decisions, await events()]).toEqual([2, ['lane.low']]);
-    // One whose connection is lost in the middle has kept nothing, and holds nobody back.
+    // A change whose connection is lost in the middle stores nothing, and holds no lock.
     await query(`update x402.lane_levels set is_low = false`);
     await expect(
       two.change(async (known) => {
@@ -486,7 +486,7 @@ describe('webhooks in PostgreSQL', () => {
   it('sends events of lanes again to an operator, and to nobody else', async () => {
     const levels = new PostgresLaneLevels(database.db);
     const lane = '56:0xd4';
-    // Nobody listens yet.
+    // There is no webhook yet.
     await levels.change(() => Promise.resolve([{ lane, isLow: true, body: '{}' }]));
     await create();
     await store('a', 'included');
@@ -527,7 +527,7 @@ describe('webhooks in PostgreSQL', () => {
     await webhooks.change('shop', made.id, { enabled: true });
     const fourth = await challenges();
     expect(new Set([first, second, third, fourth]).size).toBe(4);
-    // What waits for a URL that has not answered is no backlog of ours.
+    // Deliveries to a URL that has not answered are no backlog of this service.
     await store('a', 'included');
     expect(await new WebhookHealth(database.db).backlog()).toMatchObject({ waiting: 0 });
   });

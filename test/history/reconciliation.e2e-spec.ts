@@ -74,7 +74,7 @@ describe('reconciliation', () => {
     );
   const names = async () => (await found()).map(({ name }) => name);
 
-  /** Changes rows as somebody with the password might, has them found, and puts them back. */
+  /** Changes rows as an intruder with the password might, has them found, and puts them back. */
   async function tampered(change: string, expected: readonly string[]): Promise<void> {
     await query('create table if not exists kept as select * from x402.settlements');
     await query(change);

@@ -14,7 +14,7 @@ type Conduct = (response: ServerResponse, request: IncomingMessage) => void;
 
 const ACCEPT: Conduct = (response) => response.writeHead(204).end();
 
-/** A seller's server that is told of settlements. Each path may behave in its own way. */
+/** A seller's server that receives webhooks. Each path may behave in its own way. */
 export class WebhookReceiver {
   readonly received: Received[] = [];
   /** Requests that no secret of their path has signed. */

@@ -486,7 +486,7 @@ describe('webhooks', () => {
       }
       const seller = await made('/seller');
       expect((await ask('PATCH', `/${seller}`, { events: lane.events })).status).toBe(403);
-      // Without payees there are no settlements to be told of.
+      // Without payees a key has no settlements to get events of.
       expect((await ask('POST', '', { url: lane.url }, ops.key)).status).toBe(403);
       const created = await ask('POST', '', lane, ops.key);
       expectDescribed('POST', '/v2/webhooks', created);
@@ -526,7 +526,7 @@ describe('webhooks', () => {
       } finally {
         await world.client.setBalance({ address, value: full });
       }
-      // A key that is an operator's no more is told nothing more.
+      // A key that is an operator's no more gets no events.
       await eventually(
         'it has recovered again',
         async () => (await isLow()) === false,

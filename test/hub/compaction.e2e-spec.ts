@@ -59,7 +59,7 @@ describe('what compaction may free', () => {
       const random = new SeededRandom(TEST_SEED + 10 * versions + drawn);
       const clock = { now: 1_000_000_000_000 };
       const storage = new MemoryStorage(HUB_ADDRESS, () => clock.now);
-      const log = { missing: quiet, mended: quiet, failed: quiet };
+      const log = { missing: quiet, repaired: quiet, failed: quiet };
       const rules = { seal: new PriceSeal('a secret'), versions };
       const index = new HubIndex(redis, log, rules);
       indexes.push(index);
@@ -159,7 +159,7 @@ describe('what compaction may free', () => {
         bytes: String(lying.reduce((sum, { size }) => sum + size, 0)),
         count: String(lying.length),
       });
-      // An index that is made anew leads to the same, and counts the same; also with more versions.
+      // A rebuilt index leads to the same, and counts the same; also with more versions.
       await redis.flushall();
       await eventually('the index is made anew', async () => {
         await index.check().catch(quiet);

@@ -12,7 +12,7 @@ const MEMBERS = 10_000;
 const READERS = 24;
 /** Bytes of a text; all of them together are what a reader gets. */
 const TEXT_BYTES = 2000;
-/** What is known of each member is as long as it may be. */
+/** Every name of a member is as long as it may be. */
 const [OWNER, BUCKET, TALK] = ['o'.repeat(250), 'b'.repeat(250), 't'.repeat(500)];
 const MIB = 2 ** 20;
 const STALLED = 8;

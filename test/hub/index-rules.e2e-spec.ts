@@ -59,7 +59,7 @@ class SharedJournal {
     const log = {
       missing: quiet,
       failed: quiet,
-      mended: ({ how }: { readonly how: string }) => said.push(how),
+      repaired: ({ how }: { readonly how: string }) => said.push(how),
     };
     const { entries } = this;
     const storage = {
@@ -170,7 +170,7 @@ describe('an index that several processes make', () => {
     // A removal that comes later than a price was taken away is meant.
     await note(price(10, 'sold', ''));
     expect(await found(index)).toEqual(['sold']);
-    // What is made of the journal is the same.
+    // The index rebuilt from the journal is the same.
     await redis.flushall();
     const { index: made } = await journal.process(2);
     expect(await found(made)).toEqual(['sold']);
@@ -213,7 +213,7 @@ describe('an index that several processes make', () => {
       const keys = (await redis.keys('hub:i:*')).filter((key) => key !== 'hub:i:meta');
       if (keys.length > 0) await redis.del(...keys);
       for (const entry of shuffled(seed)) await index.stored([entry]);
-      // A removal may have come before its file: it is applied again, as when the index is made anew.
+      // A removal may have come before its file: it is applied again, as when the index is rebuilt.
       await index.stored([remove]);
       expect(await listing.bucket('o', 'b')).toMatchObject({ kind: 'file', isMade: true });
       expect(await redis.hget('hub:i:total', 'buckets')).toBe('1');
@@ -245,7 +245,7 @@ describe('an index that several processes make', () => {
       (await process.lookUp('o', 'a'))?.terms;
     await note(put(1, 'a'), price(2, 'a', first), price(3, 'a', second), withdrawal(4, first));
     expect(await terms(index)).toBe(second);
-    // What is made of the journal is the same.
+    // The index rebuilt from the journal is the same.
     await redis.flushall();
     const { index: made } = await journal.process(0);
     expect(await terms(made)).toBe(second);

@@ -15,7 +15,7 @@ const SETTINGS = {
   HUB_FACILITATOR_URL: 'http://127.0.0.1:9',
 };
 const ASSET = `0x${'44'.repeat(20)}`;
-/** Names are whatever somebody has said. */
+/** Names are any text of an uploader. */
 const HOSTILE = [
   '<img src=x onerror="document.title=\'taken\'">',
   'javascript:document.title=1',
@@ -108,7 +108,7 @@ describe('the page of an owner of files, in a browser', () => {
       await person.browser.evaluate(`document.querySelectorAll('main img, main a').length`),
     ).toBe(0);
     for (const name of HOSTILE) await open(name);
-    // What is not for sale has no price, which is an answer that browsers note.
+    // A file that is not for sale has no price, which is an answer that browsers log.
     const noted = person.browser.complaints.filter((text) => !text.includes('/api/price?'));
     expect(noted).toEqual([]);
   });

@@ -17,7 +17,7 @@ describe('a price in an index that somebody has changed', () => {
     HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
     HUB_PUBLIC_URL: 'https://files.example/api',
     HUB_ADDRESS,
-    // Nobody has to answer there: nothing is paid.
+    // No server has to answer there: nothing is paid.
     HUB_FACILITATOR_URL: 'http://127.0.0.1:9',
   };
   let world: HubWorld;

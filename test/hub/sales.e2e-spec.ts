@@ -186,7 +186,7 @@ describe.each(['public', 'private'])('files for sale in a %s hub', (mode) => {
     expect((await signed(buyer, 'GET', pathOf('report'))).text).toBe(REPORT);
     expect(await (await pay(hub.url + pathOf('report'))).text()).toBe(REPORT);
     expect((await earned()) - before).toBe(AMOUNT);
-    // It is nobody else's.
+    // It stays the buyer's alone.
     expect((await signed(newAccount(), 'GET', pathOf('report'))).status).toBe(402);
     await sell('another', 'another report');
     expect((await download('another', token)).status).toBe(402);

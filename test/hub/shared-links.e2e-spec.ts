@@ -197,7 +197,7 @@ describe('share links', () => {
     const redis = new Redis(world.redis.url);
     await redis.flushall();
     redis.disconnect();
-    // The index is made anew from the journal; until then it is 503.
+    // The index is rebuilt from the journal; until then it is 503.
     const deadline = Date.now() + 20_000;
     let answer = await read(link);
     while (answer.status === 503 && Date.now() < deadline) answer = await read(link);

@@ -44,7 +44,7 @@ describe('a bucket that is away at the start', () => {
         code: 'storage_unavailable',
       });
       expect(await statusOf(service, '/health')).toBe(503);
-      // The process answers truthfully: whoever pays is not turned away for the hub's sake.
+      // The process is ready: the hub's storage must not turn payments away.
       expect(await statusOf(service, '/health/ready')).toBe(200);
       expect((await hub.upload({ owner: 'o', id: 'i', message: 'm' })).status).toBe(503);
       const { chainId, usd: token } = world;

@@ -77,7 +77,7 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   },
 };
 
-/** Remembers what it was told. */
+/** Records the observer's calls. */
 class Witness implements StorageObserver {
   readonly heard: JournalEntry[] = [];
   lastOrder: number | undefined;

@@ -78,7 +78,7 @@ describe.each(['private', 'public'])('takedowns in a %s hub', (mode) => {
       HUB_SALES_SECRET: 'a secret of at least thirty-two characters',
       HUB_PUBLIC_URL: 'https://files.example/api',
       HUB_ADDRESS,
-      // Nobody answers there: what is taken down has to be refused before anybody is asked.
+      // No server answers there: a takedown has to be refused before any is asked.
       HUB_FACILITATOR_URL: 'http://127.0.0.1:9',
     };
     opsUrl = `http://127.0.0.1:${opsPort}`;

@@ -241,7 +241,7 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     const redis = new Redis(world.redis.url);
     await redis.flushall();
     redis.disconnect();
-    // The index is made anew from the journal; until then it is 503.
+    // The index is rebuilt from the journal; until then it is 503.
     const answer = await unless(503, () => put(link, 'x'));
     expect([answer.status, messageOf(answer)]).toEqual([
       410,

@@ -11,7 +11,7 @@ import { World } from '../support/world.js';
 const WORKS_AGAIN_MS = 30_000;
 const PAYMENTS = 12;
 const AMOUNT = 1000n;
-/** Of what was told once: by whoever remembers the sale, or by the chain. */
+/** The answer to a sold payment: by the sale, or by the chain. */
 const SOLD_OR_USED = /^(duplicate_settlement|invalid_exact_evm_nonce_already_used)$/;
 
 describe('a Redis Cluster', () => {
@@ -38,7 +38,7 @@ describe('a Redis Cluster', () => {
     await world.stop();
     await redis.stop();
   });
-  afterEach(() => redis.mended(), 60_000);
+  afterEach(() => redis.recovered(), 60_000);
 
   const canSettle = async (): Promise<boolean> =>
     (await get(`${api.opsUrl}/health`)).status === 200;
@@ -105,7 +105,7 @@ describe('a Redis Cluster', () => {
       thaw = await redis.freezeOwnerOf(ledger);
     });
     thaw();
-    await redis.mended();
+    await redis.recovered();
     expect(await settled(await aBody())).toBe('success');
   }, 120_000);
 

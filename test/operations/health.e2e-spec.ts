@@ -44,7 +44,7 @@ describe('health', () => {
         },
       });
       expect(JSON.stringify(body)).not.toMatch(/http|secret|127\.0\.0\.1/);
-      // The public is told what is up, and no more.
+      // The public answer has the states, and no more.
       expect((await get(service.url + path)).body['details']).toEqual({
         redis: { status: 'up' },
         networks: { status: 'up' },
@@ -169,7 +169,7 @@ describe('roles', () => {
       errorReason: 'settlement_not_sent',
       transaction: '',
     });
-    // What was withdrawn can be settled by the same payment later.
+    // A withdrawn settlement can be settled by the same payment later.
     await world.service({ ROLES: 'worker' });
     expect((await post(`${api.url}/settle`, body)).body).toMatchObject({ success: true });
     expect(await world.balance(world.usd, payTo)).toBe(1000n);
@@ -189,7 +189,7 @@ describe('roles', () => {
       ...world.settings({ REDIS_URL: `redis://127.0.0.1:${port}` }),
     });
     await expect(failing).rejects.toThrow(/^REDIS_URL: Redis did not become reachable/m);
-    // The operator mends a setting, not a line of ours.
+    // The operator corrects a setting: a stack would not help.
     await expect(failing).rejects.not.toThrow(/StartError/);
   });
 });

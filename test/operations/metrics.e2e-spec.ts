@@ -49,7 +49,7 @@ describe('a scrape after a run', () => {
     await redis.config('SET', 'appendfsync', 'everysec');
     redis.disconnect();
     service = await world.service({
-      // A second network that nobody answers for, so that there is some trouble to show.
+      // A second network without a node, so that there is a condition to show.
       NETWORKS: `${NETWORK},eip155:5`,
       RPC_URLS_5: `http://127.0.0.1:${await freePort()}/a-secret-key`,
       PAYEES_DENY: DENIED,
@@ -294,7 +294,7 @@ describe('a scrape after a run', () => {
       const paths = ['/health', '/v1/health', '/v2/health', '/health/ready', '/metrics'];
       await Promise.all(paths.map((path) => get(api.opsUrl + path)));
     }
-    // The endpoint is probed every ten seconds, whoever asks; that is eight calls at most.
+    // The endpoint is probed every ten seconds, however often health is asked; that is eight calls at most.
     expect((await calls()) - before).toBeLessThanOrEqual(8);
   });
 });

@@ -67,7 +67,7 @@ describe('a Redis for the queues alone', () => {
     return answer['success'] === true ? 'success' : answer['errorReason'];
   };
 
-  /** Payments before and after a fault are told as paid, and are paid, once each. */
+  /** Payments before and after a fault are answered as paid, and are paid, once each. */
   async function settlesDespite(fault: () => Promise<void>): Promise<void> {
     const payTo = newAccount().address;
     const bodies = await Promise.all(Array.from({ length: 2 * PAYMENTS }, () => aBody(payTo)));
@@ -90,7 +90,7 @@ describe('a Redis for the queues alone', () => {
   beforeAll(async () => {
     [world, port] = await Promise.all([World.start({ blockTime: 0.5 }), freePort()]);
     payer = await world.payer();
-    // Nobody is there yet: a start does not need it.
+    // The queue's Redis is not running yet: a start does not need it.
     api = await world.service({ ...settings(), ROLES: 'api' });
     worker = await world.service({ ...settings(), ROLES: 'worker' });
     const canSettle = async (): Promise<boolean> =>

@@ -11,7 +11,7 @@ export class Scrape {
     return new Set(this.#samples.map(({ name }) => name));
   }
 
-  /** The sum over all series of this name that have these labels; `undefined` when there is none. */
+  /** The sum over all series of this name that have these labels; `undefined` without any. */
   value(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     const matching = this.#samples.filter(
       (sample) =>

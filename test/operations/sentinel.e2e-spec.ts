@@ -6,11 +6,11 @@ import { type Body, eip3009Body, newAccount } from '../support/payments.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { World } from '../support/world.js';
 
-/** What is promised to operators, from the fault on. */
+/** The recovery time that operators are promised, from the fault on. */
 const WORKS_AGAIN_MS = 30_000;
 const PAYMENTS = 12;
 const AMOUNT = 1000n;
-/** Of what was told once: by whoever remembers the sale, or by the chain. */
+/** The answer to a sold payment: by the sale, or by the chain. */
 const SOLD_OR_USED = /^(duplicate_settlement|invalid_exact_evm_nonce_already_used)$/;
 
 describe('Redis behind Sentinels', () => {
@@ -31,7 +31,7 @@ describe('Redis behind Sentinels', () => {
     await world.stop();
     await redis.stop();
   });
-  afterEach(() => redis.mended(), 60_000);
+  afterEach(() => redis.recovered(), 60_000);
 
   const canSettle = async (): Promise<boolean> =>
     (await get(`${api.opsUrl}/health`)).status === 200;
@@ -77,7 +77,7 @@ describe('Redis behind Sentinels', () => {
       thaw = await redis.freezePrimary();
     });
     thaw();
-    await redis.mended();
+    await redis.recovered();
     expect(await settled(await aBody(), 10_000)).toBe('success');
   }, 120_000);
 

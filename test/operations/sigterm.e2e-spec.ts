@@ -46,7 +46,7 @@ describe(`SIGTERM under load, seed ${TEST_SEED}`, () => {
     return seen;
   }
 
-  /** Every payment was paid once, and every seller that heard success has its money. */
+  /** Every payment was paid once, and every seller with success has its money. */
   async function expectTruth(
     seen: readonly Seen[],
     again: readonly Answer[],

@@ -8,7 +8,7 @@ import { type Body, eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 import { scrape } from './scrape.js';
 
-/** Even a reader that waits for a job has heard nothing for too long by then. */
+/** Even a reader that waits for a job has been silent for too long by then. */
 const GIVEN_UP_MS = 17_000;
 
 /** What `/health` says of one thing. */

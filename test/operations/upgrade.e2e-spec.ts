@@ -40,7 +40,7 @@ const AT_ONCE = 8;
     await new Promise((resolve) => setTimeout(resolve, 2000));
   }
 
-  /** One payment, presented as the stock client does: again where it heard that it is pending, or nothing. */
+  /** One payment, presented as the stock client does: again after "pending", or without an answer. */
   async function settle(body: Body, turn: number): Promise<void> {
     told.set(body, 0);
     await eventually(

@@ -11,10 +11,10 @@ import { World } from '../support/world.js';
 const AMOUNT = 1000n;
 const AWS_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
 const GCP_KEY = 'projects/p/locations/europe-west3/keyRings/r/cryptoKeys/k/cryptoKeyVersions/1';
-/** The SDK looks for some; nobody checks them here. */
+/** The SDK looks for credentials; the stand-in checks none. */
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'nobody', AWS_SECRET_ACCESS_KEY: 'nothing' };
 
-/** Lanes whose keys a service keeps; a stand-in of ours serves them. */
+/** Lanes whose keys a key service holds; a stand-in of the test serves them. */
 describe('keys that a service keeps', () => {
   let world: World;
   let keys: KeyServiceFixture;
@@ -78,7 +78,7 @@ describe('keys that a service keeps', () => {
     return (await world.client.getTransaction({ hash })).from;
   }
 
-  /** Why a lane takes nothing, as the operators are told. */
+  /** Why a lane takes nothing, as operators see it. */
   async function troubleOf({ opsUrl }: Service, address: Address): Promise<unknown> {
     const { body } = await get(`${opsUrl}/health`);
     const { lanes } = body['details'] as { lanes: Record<string, { code?: string }> };
@@ -178,7 +178,7 @@ describe('keys that a service keeps', () => {
     const pending = await post(`${before.url}/settle`, body);
     expect(pending.body).toMatchObject({ success: false, errorReason: 'settlement_pending' });
     await before.stop('SIGKILL');
-    // The service that kept it is gone too: nobody can sign for it any more.
+    // Its key service is gone too, so nothing can be signed for it any more.
     await keys.stop();
     keys = await KeyServiceFixture.start();
     const after = await aService(own.key);

@@ -8,13 +8,13 @@ import { type Body, eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 
 /**
- * Against an emulator of AWS KMS that somebody else has written, where `AWS_KMS_ENDPOINT` is its URL.
+ * Against a third-party emulator of AWS KMS, where `AWS_KMS_ENDPOINT` is its URL.
  * Which one, and how it is started: docs/running.md, "Trying it without an account".
  */
 const EMULATOR = process.env['AWS_KMS_ENDPOINT'];
 const SETTLEMENTS = Number(process.env['KMS_SETTLEMENTS'] ?? 1000);
 const AT_ONCE = 64;
-/** Milliseconds for all of them; who still asks by then says what was heard last. */
+/** Milliseconds for all of them; a requester that still asks by then reports its last answer. */
 const LONGEST_MS = 280_000;
 const AMOUNT = 1000n;
 const CREDENTIALS = { accessKeyId: 'nobody', secretAccessKey: 'nothing' };
@@ -90,7 +90,7 @@ const REGION = 'eu-central-1';
         for (;;) {
           const { body: answer } = await post(`${service.url}/settle`, body);
           if (answer['success'] === true) return answer['transaction'];
-          // What was not sent, or is on its way, is asked for again: nothing else may be heard here.
+          // A payment that was not sent, or is on its way, is asked for again: no other answer is allowed here.
           const { errorReason } = answer;
           expect(['settlement_not_sent', 'settlement_pending']).toContain(errorReason);
           if (Date.now() - since > LONGEST_MS) throw new Error(`still ${String(errorReason)}`);
@@ -114,7 +114,7 @@ const REGION = 'eu-central-1';
       expect(way.cut).toBeGreaterThan(0);
       const nonces =
         (await world.client.getTransactionCount({ address: key.address })) - nonceBefore;
-      // No signature that nobody heard of has become a transaction.
+      // No signature without an answer has become a transaction.
       expect(transactions.size).toBe(nonces);
       console.log(
         JSON.stringify({

@@ -36,7 +36,7 @@ describe('a node that lies', () => {
   beforeEach(() => world.client.mine({ blocks: 3 }));
   afterEach(async () => {
     for (const stop of undo.splice(0).reverse()) await stop();
-    // What is left in the pool of one test is none of the next one's concern.
+    // Transactions left in the pool by one test must not reach the next.
     await world.client.mine({ blocks: 3 });
   });
   afterAll(() => world.stop());
@@ -231,7 +231,7 @@ describe('a node that lies', () => {
       await mine(3);
       await eventually('it is final', async () => (await finality()) === 'finalized');
 
-      // A failure is told as before.
+      // A failure is answered as before.
       const payer = await world.payer({ balance: 1000n });
       const failing = settleAt(service, await aBody({ payer, amount: 1000n }));
       await isInPool();

@@ -224,7 +224,7 @@ describe('the outcome of a settlement', () => {
       for (const stop of undo.splice(0).reverse()) await stop();
     });
 
-    /** A node between the service and the chain that can be told to misbehave. */
+    /** A node between the service and the chain that the test can make misbehave. */
     async function aProxy(): Promise<RpcProxy> {
       const proxy = await RpcProxy.start(world.anvil.url, world.anvil.url);
       undo.push(() => proxy.stop());
@@ -335,7 +335,7 @@ describe('the outcome of a settlement', () => {
     });
   });
 
-  /** Sends the authorization of a payment in a transaction of somebody else, and mines it. */
+  /** Sends the authorization of a payment in a foreign transaction, and mines it. */
   async function presentElsewhere(body: Body): Promise<Hex> {
     const client = sandboxClient(world.anvil.url);
     const receipt = await sendNow(client, { to: world.usd, data: presentationData(body) });

@@ -113,7 +113,7 @@ describe('a treasury', () => {
     );
     const { body: supported } = await get(`${service.url}/supported`);
     expect(JSON.stringify(supported).toLowerCase()).not.toContain(treasury.address.toLowerCase());
-    // What was reserved for the highest price is released once it is known what it has cost.
+    // The part reserved for the highest price is released once the cost is known.
     const spentGwei = Number(await redis.get(laneSpentKey(world.chainId, name(), today())));
     const left = await balanceOf(treasury.address);
     expect(spentGwei).toBe(Number((parseEther('10') - left + 999_999_999n) / 1_000_000_000n));

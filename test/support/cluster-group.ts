@@ -122,7 +122,7 @@ export class ClusterGroup {
   }
 
   /** Resolves when every primary has a connected replica again. */
-  async mended(): Promise<void> {
+  async recovered(): Promise<void> {
     for (const member of this.members) {
       if (isAlive(member)) continue;
       member.server = await startRedis(member.server.port, member.dir, OPTIONS);

@@ -149,7 +149,7 @@ export class SentinelGroup {
   }
 
   /** Resolves when there is a primary with two connected replicas. */
-  async mended(): Promise<void> {
+  async recovered(): Promise<void> {
     for (const member of this.members) {
       if (isAlive(member)) continue;
       const { port } = member.server;

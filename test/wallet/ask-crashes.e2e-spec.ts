@@ -110,7 +110,7 @@ describe('a wallet process that is killed while an owner is asked', () => {
         await lose();
         await wallets.restart();
 
-        // The owner has said yes, whatever was lost: nobody is asked again.
+        // The owner has approved, whatever was lost: there is no second question.
         const answer = await pay(buyer);
         const status = String(answer.body['status']);
         expect([step, ['paid', 'paid_without_content'].includes(status)]).toEqual([step, true]);

@@ -23,7 +23,7 @@ interface Buyer {
   readonly address: Address;
 }
 
-/** Offers what it is told to, and counts the payments it is shown; it has none settled. */
+/** Makes the offers a test sets, and counts the payments it is shown; it has none settled. */
 class FickleSeller {
   payTo = newAccount().address;
   amount = ONE;
@@ -251,7 +251,7 @@ describe('a payment above "askAbove"', () => {
     expect(new Set(paid.map(({ body }) => body['transaction'])).size).toBe(1);
     for (const sent of [one, two]) expect((await post(approving, sent)).status).toBe(409);
     expect((await deny(ask)).status).toBe(409);
-    // What was approved for one purchase is good for no other.
+    // An approval of one purchase is good for no other.
     await awaiting(buyer, 'twice');
     expect(await seller.received()).toBe(before + 1);
   });

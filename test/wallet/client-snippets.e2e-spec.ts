@@ -37,7 +37,7 @@ function fromJson(file: string): Configured {
   return { ...(httpUrl !== undefined && { url: httpUrl }), ...rest };
 }
 
-/** As much of TOML as the snippet has: its inline table is JSON but for the sign. */
+/** As much of TOML as the snippet has: its inline table is JSON except for the sign. */
 function fromToml(file: string): Configured {
   const lines = snippet(file).matchAll(/^(\w+) = (.+)$/gm);
   const values = [...lines].map(([, name, value = '']) => [

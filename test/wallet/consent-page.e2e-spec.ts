@@ -127,7 +127,7 @@ describe('an application that is let in by OAuth, with its owner at a real brows
       connectionOf('the client of 2026', `${issuer}/mcp`, known).begin(),
     ).rejects.toThrow();
     const visit = await fetch(known.asked ?? '', { redirect: 'manual' });
-    // The link of a consent that somebody else began, sent to the owner.
+    // The link of a consent that an attacker began, sent to the owner.
     await person.open(visit.headers.get('location') ?? '');
     await person.untilSaid('This request has ended, or belongs to another browser. Start again.');
     expect(await person.browser.evaluate(`document.getElementById('request') === null`)).toBe(true);

@@ -186,7 +186,7 @@ describe('a wallet process that is killed at a step of a payment', () => {
         Promise.all(buyers.map(async (buyer) => [buyer.step, await task(buyer)] as const));
       const each = <T>(value: T): (readonly [string, T])[] => steps.map(([step]) => [step, value]);
 
-      // Nobody has paid twice, or more than was charged.
+      // No wallet has paid twice, or more than was charged.
       for (const buyer of buyers) {
         expect([buyer.step, (await paidBy(buyer)) <= (await chargedTo(buyer))]).toEqual([
           buyer.step,
@@ -208,7 +208,7 @@ describe('a wallet process that is killed at a step of a payment', () => {
         expect([step, shop.shown.get(address.toLowerCase())?.size]).toEqual([step, 1]);
       }
 
-      // What was charged by an attempt that did not live is remembered like any other.
+      // A charge of an attempt that died is kept like any other.
       await wallets.flush();
       await all(({ agent }) => pay(agent, 'the-one'));
       expect(await all(paidBy)).toEqual(each(1));

@@ -8,10 +8,10 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What has passed a proxy, one answer after the other. */
+/** An answer that passed the proxy. */
 interface PassedAnswer {
   readonly status: number;
-  /** What was asked for a part. */
+  /** The requested range. */
   readonly range: string | undefined;
   /** Whether the request brought a payment. */
   readonly isPaying: boolean;

@@ -95,7 +95,7 @@ describe('files that agents keep', () => {
     const newest = await dataOf(agent.call('hub_share', { name, newest: true }));
     expect(await read(kept)).toEqual([200, content]);
     await agent.call('hub_put', { name, content: 'another' });
-    // What was shared is what was there.
+    // The link shares the version of its time.
     expect((await read(kept))[0]).toBe(410);
     expect(await read(String(newest['url']))).toEqual([200, 'another']);
     const back = await dataOf(agent.call('hub_unshare', { link: String(newest['url']) }));
@@ -219,7 +219,7 @@ describe('files that agents keep', () => {
       await wallets.send('DELETE', `/v1/wallets/me/tokens/${first?.id ?? ''}`, ownerToken);
       const ended = [(await read(shared))[0], await put(incoming)];
       const kept = [(await read(others))[0], await put(toOthers)];
-      // Which of the two was handed out first is not told where both were in one second.
+      // Links made in one second may end in either order.
       expect([ended, kept].sort()).toEqual([
         [200, 200],
         [410, 410],

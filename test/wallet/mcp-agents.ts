@@ -13,7 +13,7 @@ export interface ToolResult {
   readonly isError: boolean;
   readonly data: Readonly<Record<string, unknown>>;
   readonly text: string;
-  /** What is neither text nor data. */
+  /** Contents that are neither text nor data. */
   readonly pictures: readonly object[];
 }
 

@@ -55,7 +55,7 @@ describe('the wallet over MCP', () => {
   beforeAll(async () => {
     wallets = await WalletWorld.start({
       LOG_LEVEL: 'trace',
-      // Nobody is there: what is offered does not depend on it.
+      // No server is there: the offered tools do not depend on it.
       WALLET_CATALOGUE_URL: 'http://127.0.0.1:9',
       WALLET_HUB_URL: 'http://127.0.0.1:9',
       WALLET_HUB_ADDRESS: newAccount().address,

@@ -30,7 +30,7 @@ export class RememberingClient implements OAuthClientProvider {
   given: Tokens | undefined;
   #verifier = '';
 
-  /** @param redirectUrl - where it hears of the owner's answer. */
+  /** @param redirectUrl - where it gets the owner's answer. */
   constructor(readonly redirectUrl = REDIRECT) {
     this.clientMetadata = { ...METADATA, redirect_uris: [redirectUrl] };
   }
@@ -130,7 +130,7 @@ export class Browser {
     return response.headers.get('location') ?? `${response.status} ${await response.text()}`;
   }
 
-  /** The owner signs on the page. @returns where the client hears of it. */
+  /** The owner signs on the page. @returns where the client gets the answer. */
   async approve(page: string, owner: PrivateKeyAccount): Promise<string> {
     const asked = await this.ask(`${page}/nonce`, { address: owner.address });
     const approval = await signed(owner, String(asked.body['message']));

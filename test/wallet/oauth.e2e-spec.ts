@@ -323,7 +323,7 @@ describe('the wallet over OAuth', () => {
       const asked = await one.ask(`${page}/nonce`, { address: owner.address });
       const approval = await signed(owner, String(asked.body['message']));
       expect((await other.ask(`${second}/approve`, approval)).status).toBe(401);
-      // The same browser comes again, and nobody is signed in.
+      // The same browser comes again, and is not signed in.
       await one.approve(page, owner);
       const again = await one.open(linkOf(clientId, proofKey().challenge));
       expect(again).toContain(`${issuer}/oauth/consent/`);

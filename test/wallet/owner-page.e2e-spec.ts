@@ -36,7 +36,7 @@ describe('the page of an owner, in a browser', () => {
     const rows = await person.rows('access');
     expect(rows).toHaveLength(3);
     const line = rows.find((row) => row.includes(userCode));
-    // Somebody used it; of the other nobody has.
+    // One of the two was used, the other never.
     expect(line).toMatch(/^Agent approved by the code .* \| pay within the limits \| .*\d{4}/);
     expect(line).not.toContain('never');
     expect(rows.filter((row) => row.includes('never'))).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('the tokens of a wallet', () => {
     const before = await listOf(ownerToken);
     expect(before.map(({ role }) => role).sort()).toEqual(['agent', 'owner']);
     await wallets.flush();
-    // Whoever comes first has the wallet restored.
+    // The first request has the wallet restored.
     expect((await wallets.send('GET', '/v1/wallets/me', other)).status).toBe(200);
     const after = await listOf(ownerToken);
     const idsOf = (list: readonly Json[]) => list.map(({ id }) => id).sort();

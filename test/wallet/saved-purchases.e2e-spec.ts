@@ -91,7 +91,7 @@ describe('what an agent buys into its files', () => {
     saveTo: 'hub',
     ...more,
   });
-  /** What is there of a name, by a link that the wallet makes. */
+  /** The file of a name, by a link that the wallet makes. */
   async function shared(agent: McpAgent, name: string): Promise<string> {
     const { data } = await agent.call('hub_share', { name });
     return sha256Of(new Uint8Array(await (await fetch(String(data['url']))).arrayBuffer()));

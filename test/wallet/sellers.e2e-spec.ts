@@ -189,7 +189,7 @@ describe('a wallet and sellers of each kind', () => {
     expect(await wallets.world.balance(wallets.world.usd, long.requirements.payTo)).toBe(ONE);
     expect([await spent(unused.agent), await spent(used.agent)]).toEqual(['1', '1']);
 
-    // By the wallet itself: nobody asks what became of them.
+    // By the wallet itself: no request looks them up.
     const shown = async (step: string): Promise<boolean> => {
       const metrics = await (await fetch(`${wallets.opsUrl}/metrics`)).text();
       return metrics.includes(`x402_wallet_budget_tokens_total{step="${step}"`);
@@ -283,7 +283,7 @@ describe('a journal that is taken away from a running wallet', () => {
     expect(await ready()).toEqual([200, { status: 'up' }]);
     const bringBack = await wallets.hideJournal();
     expect(await ready()).toEqual([503, { status: 'down' }]);
-    // Why, operators are told at their port.
+    // The operators' port has the reason.
     const told = await fetch(`${wallets.service.opsUrl}/health`);
     const { details } = (await told.json()) as { details: Record<string, unknown> };
     expect(details['wallet_journal']).toMatchObject({ code: 'journal_stopped' });

@@ -177,7 +177,7 @@ describe('services that an agent finds', () => {
     const names = (await (await connect(token, bare.url)).tools()).map(({ name }) => name);
     expect(names.filter((name) => name.startsWith('service_'))).toEqual([]);
     expect(names).toContain('payment_pay');
-    // The local process knows only when it is told.
+    // The local process knows only its arguments.
     const local = await connect(token, bare.url, 'stdio');
     const asked = await local.call('service_search', {});
     expect(asked.isError).toBe(true);
@@ -209,7 +209,7 @@ describe('services that an agent finds', () => {
   });
 });
 
-/** What stands before a service, and leads below `/v2` to it. */
+/** A proxy before a service, which leads below `/v2` to it. */
 function passingOn(url: string): express.Express {
   const app = express();
   app.use(async (request, response) => {

@@ -5,7 +5,7 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Before the other side has heard of it, or after it has done it and before the asker hears. */
+/** Before the request reaches the other side, or after that has done it and before the answer. */
 export type Moment = 'before' | 'after';
 
 interface Trap {

@@ -86,7 +86,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       labels: new MemoryLabelStore(),
       news: { listen: () => () => undefined },
       admission: { refusal: () => Promise.resolve('no_gas') },
-      judges: {
+      verifier: {
         verify: () =>
           Promise.resolve(reason === undefined ? good : { ...bad, reason, isFromChainState: true }),
         verifyTerms: () => Promise.resolve(signature === 'good' ? good : bad),

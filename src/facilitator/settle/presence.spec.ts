@@ -25,8 +25,8 @@ function aWorld() {
     },
     'p',
     [0, 1].map(() => ({
-      restate: (_chainId: number, onSaid: () => void = () => undefined) => {
-        says.push(onSaid);
+      replay: (_chainId: number, onReplayed: () => void = () => undefined) => {
+        says.push(onReplayed);
         return Promise.resolve();
       },
       heard: (_chainId: number, at: number) => heard.push(at),

@@ -2,7 +2,7 @@ import { LedgerEpochChangedError, RedisUnavailableError } from '../../protocol/e
 import type { SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import type { RecentAnswers } from './recent-answers.js';
 
-type Answers = Pick<RecentAnswers<never>, 'restate' | 'heard'>;
+type Answers = Pick<RecentAnswers<never>, 'replay' | 'heard'>;
 
 const SPEAK_INTERVAL_MS = 1000;
 

@@ -92,9 +92,9 @@ export class RecentAnswers<T extends Answer> {
   /**
    * The ledger of a chain went back: all answers based on it are replayed, also for claims that it gets later.
    *
-   * @param onSaid - called once each answer was replayed, whether the ledger knew its claim or not.
+   * @param onReplayed - called once each answer was replayed, whether the ledger knew its claim or not.
    */
-  async replay(chainId: number, onSaid: () => void = () => undefined): Promise<void> {
+  async replay(chainId: number, onReplayed: () => void = () => undefined): Promise<void> {
     const round = (this.#rounds.get(chainId) ?? 0) + 1;
     this.#rounds.set(chainId, round);
     const isNewest = (): boolean => this.#rounds.get(chainId) === round;
@@ -106,16 +106,16 @@ export class RecentAnswers<T extends Answer> {
       if (tries > 0) await this.sleep(Math.min(AGAIN_MS, FIRST_AGAIN_MS * 2 ** (tries - 1)));
       // It went back once more: what follows that says everything again.
       if (!isNewest()) return;
-      const said = await this.#restateAll(missing, isNewest);
+      const said = await this.#replayAll(missing, isNewest);
       missing = said.missing;
       if (hasSaid || said.hasFailed || !isNewest()) continue;
       hasSaid = true;
-      onSaid();
+      onReplayed();
     }
   }
 
   /** @returns those that the ledger does not have, and whether some did not reach it. */
-  async #restateAll(
+  async #replayAll(
     answers: readonly T[],
     isNewest: () => boolean,
   ): Promise<{ readonly missing: T[]; readonly hasFailed: boolean }> {

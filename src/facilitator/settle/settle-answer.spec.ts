@@ -10,7 +10,7 @@ const PAYER = '0xAb5801a7D398351b8bE11C439e05C5B3259aeC9B';
 
 const answersTo = (payerAsSent: string | undefined = PAYER, finality: Finality = 'included') =>
   new SettleAnswers({ networkAsSent: 'bsc', payerAsSent }, finality, undefined).of('claim');
-const takeBack = (): Promise<void> => Promise.resolve();
+const rollBack = (): Promise<void> => Promise.resolve();
 
 describe('the answer to a settle', () => {
   it.each<[Reason, number, number | undefined]>([
@@ -43,8 +43,8 @@ describe('the answer to a settle', () => {
     const hashes = [
       answersTo().pending(TX),
       answersTo().failure('duplicate_settlement', TX),
-      answersTo().accepted({ id: 'claim', transaction: TX }, takeBack),
-      answersTo().success(aSettlementView({ transaction: TX, isPaid: true }), takeBack),
+      answersTo().accepted({ id: 'claim', transaction: TX }, rollBack),
+      answersTo().success(aSettlementView({ transaction: TX, isPaid: true }), rollBack),
     ].map(({ body }) => body.transaction);
     expect(hashes).toEqual([TX, TX, TX, TX]);
   });
@@ -82,26 +82,26 @@ describe('the answer to a settle', () => {
     ['foreign', 'included', 'finalized'],
   ])('of success in state %s, asked for at %s, speaks of %s', (state, asked, told) => {
     const view = aSettlementView({ state, isPaid: true, transaction: TX });
-    expect(answersTo(PAYER, asked).success(view, takeBack).finality).toBe(told);
+    expect(answersTo(PAYER, asked).success(view, rollBack).finality).toBe(told);
   });
 
   it('of success carries where the payment is, and how to take it back', () => {
     const view = aSettlementView({ state: 'included', isPaid: true, logIndex: 0, batchSize: 3 });
-    const answer = answersTo().success(view, takeBack);
+    const answer = answersTo().success(view, rollBack);
     expect(answer.body).toMatchObject({
       success: true,
       extra: { settlementId: 'claim', logIndex: 0, batchSize: 3 },
     });
-    expect(answer.rollBack).toBe(takeBack);
+    expect(answer.rollBack).toBe(rollBack);
     const again = answersTo().success(aSettlementView({ isPaid: true }), undefined);
     expect(again.body.extra).toEqual({ settlementId: 'claim' });
-    expect('takeBack' in again).toBe(false);
+    expect('rollBack' in again).toBe(false);
   });
 
   it('that hands a claim out is no success: nothing is known of it yet', () => {
-    expect(answersTo().accepted({ id: 'claim' }, takeBack)).toMatchObject({
+    expect(answersTo().accepted({ id: 'claim' }, rollBack)).toMatchObject({
       status: 202,
-      takeBack,
+      rollBack,
       body: { success: false, transaction: '', extra: { settlementId: 'claim' } },
     });
   });

@@ -105,7 +105,7 @@ export class SettleAnswers {
           ...(view.batchSize !== undefined && { batchSize: view.batchSize }),
         },
       },
-      ...(rollBack !== undefined && { rollBack: rollBack }),
+      ...(rollBack !== undefined && { rollBack }),
     };
   }
 
@@ -118,7 +118,7 @@ export class SettleAnswers {
     return {
       ...answer,
       body: { ...answer.body, extra: { settlementId: view.id } },
-      rollBack: rollBack,
+      rollBack,
     };
   }
 

@@ -55,8 +55,8 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
 }
 
 /** Finds every payment good, and knows by its terms which settlement it belongs to. */
-const judges = {
-  judge: ({ claim, builderCodes }: Payment): Promise<Verification> => {
+const verifications = {
+  verify: ({ claim, builderCodes }: Payment): Promise<Verification> => {
     const { from, to, nonce, value } = claim as Eip3009Claim;
     if (claim.scheme === 'upto') {
       const { from: payer } = claim as UptoClaim;
@@ -78,7 +78,7 @@ const judges = {
       ...(builderCodes && { dataSuffix: '0x0a0b' }),
     });
   },
-  judgeTerms: (payment: Payment) => judges.judge(payment),
+  verifyTerms: (payment: Payment) => verifications.verify(payment),
   match: (_: Payment, { termsTag }: { termsTag: string }, known: SettlementView) =>
     Promise.resolve<Match>({ kind: known.termsTag === termsTag ? 'same' : 'other_terms' }),
 };
@@ -133,11 +133,11 @@ describe('SettleService', () => {
         noteQueued: () => undefined,
         retryAfterSeconds: () => Promise.resolve(3),
       },
-      judges: {
-        ...judges,
+      verifier: {
+        ...verifications,
         verify: async (payment: Payment): Promise<Verification> => {
           const reason = refusal;
-          if (reason === undefined) return judges.judge(payment);
+          if (reason === undefined) return verifications.verify(payment);
           await beforeRefusal();
           return { isValid: false, reason, isFromChainState: false };
         },

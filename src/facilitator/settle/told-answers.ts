@@ -73,14 +73,14 @@ export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
    * @returns rolls the sale back: the answer did not arrive.
    */
   sold(sale: AcknowledgedSale): () => Promise<void> {
-    const { ref, authorizationId, requester, isAccepted: isHandedOut } = sale;
+    const { ref, authorizationId, requester, isAccepted } = sale;
     this.#sales.note(sale);
     return async () => {
       this.#sales.takenBack(sale);
       await this.deferred.runOrDefer(async () => {
         await this.store.rollBack(ref, authorizationId, requester);
         // After a 202 no requester waits, so none can leave.
-        if (isHandedOut) await this.store.leave(ref, requester, 'closed', undefined);
+        if (isAccepted) await this.store.leave(ref, requester, 'closed', undefined);
       });
     };
   }

@@ -43,7 +43,7 @@ export class ArchivedPayments {
   constructor(
     @Inject(SETTLEMENT_ARCHIVE) private readonly archive: SettlementArchive,
     @Inject(PaymentVerifier)
-    private readonly verifier: Pick<PaymentVerifier, 'match' | 'judgeTerms'>,
+    private readonly verifier: Pick<PaymentVerifier, 'match' | 'verifyTerms'>,
   ) {}
 
   get isOn(): boolean {

@@ -213,7 +213,7 @@ describe('a payment that is valid from now on', () => {
 });
 
 describe('what a payer has in flight', () => {
-  const judge = (
+  const verify = (
     payment: Payment,
     inFlight: Partial<InFlight>,
     change: (chain: JudgingChain) => unknown = () => undefined,
@@ -250,7 +250,7 @@ describe('what a payer has in flight', () => {
     ],
     ['a sponsored permit', { hasSponsoredPermit: true }, () => undefined, 'valid'],
   ])('counts against an EIP-3009 payment: %s', async (_, inFlight, change, expected) => {
-    expect(reasonOf(await judge(anEip3009(), inFlight, change))).toBe(expected);
+    expect(reasonOf(await verify(anEip3009(), inFlight, change))).toBe(expected);
   });
 
   it.each<[string, Partial<InFlight>, (chain: JudgingChain) => void, string]>([
@@ -285,18 +285,18 @@ describe('what a payer has in flight', () => {
       'valid',
     ],
   ])('counts against a Permit2 payment: %s', async (_, inFlight, change, expected) => {
-    expect(reasonOf(await judge(aPermit2(), inFlight, change))).toBe(expected);
+    expect(reasonOf(await verify(aPermit2(), inFlight, change))).toBe(expected);
   });
 
   it('lets one sponsored permit of a payer go at a time, whatever it approved', async () => {
     const payment = aPermit2({ extensions: sponsoredBy({ deadline: FOR_EVER }) });
-    expect(reasonOf(await judge(payment, {}))).toBe('valid');
-    expect(await judge(payment, { hasSponsoredPermit: true })).toMatchObject({
+    expect(reasonOf(await verify(payment, {}))).toBe('valid');
+    expect(await verify(payment, { hasSponsoredPermit: true })).toMatchObject({
       reason: 'permit2_allowance_required',
       isFromChainState: true,
     });
     // It brings its own approval: what others take of that on chain is nothing to it.
-    const poor = judge(payment, { allowanceNeeded: 6n }, (chain) => (chain.allowance = 0n));
+    const poor = verify(payment, { allowanceNeeded: 6n }, (chain) => (chain.allowance = 0n));
     expect(reasonOf(await poor)).toBe('valid');
   });
 
@@ -306,10 +306,10 @@ describe('what a payer has in flight', () => {
       chain.balance = 5000n;
       chain.allowance = 6000n;
     };
-    expect(await judge(payment, { balanceNeeded: 1n, allowanceNeeded: 1n }, rich)).toMatchObject({
+    expect(await verify(payment, { balanceNeeded: 1n, allowanceNeeded: 1n }, rich)).toMatchObject({
       means: { balance: 5000n, allowance: 6000n },
     });
-    expect(await judge(payment, {}, rich)).toMatchObject({
+    expect(await verify(payment, {}, rich)).toMatchObject({
       means: { balance: undefined, allowance: undefined },
     });
   });
@@ -322,7 +322,7 @@ describe('a payment that a block took and that the ledger has not released', () 
   });
 
   /** @param looks - what the ledger says is in flight, one look after the other; the last one stays. */
-  const judge = async (
+  const verify = async (
     looks: readonly bigint[],
     change: (chain: JudgingChain) => void = () => undefined,
   ): Promise<{ reason: string; looked: number }> => {
@@ -340,11 +340,11 @@ describe('a payment that a block took and that the ledger has not released', () 
   };
 
   it('does not make its payer poor: the ledger is asked again', async () => {
-    expect(await judge([AMOUNT, AMOUNT, 0n])).toEqual({ reason: 'valid', looked: 3 });
+    expect(await verify([AMOUNT, AMOUNT, 0n])).toEqual({ reason: 'valid', looked: 3 });
   });
 
   it('does once the ledger has had time for a block', async () => {
-    expect(await judge([AMOUNT])).toEqual({
+    expect(await verify([AMOUNT])).toEqual({
       reason: 'invalid_exact_evm_insufficient_balance',
       looked: 5,
     });
@@ -354,7 +354,7 @@ describe('a payment that a block took and that the ledger has not released', () 
     const poorer = (chain: JudgingChain): void => {
       chain.balance = AMOUNT - 1n;
     };
-    expect(await judge([AMOUNT], poorer)).toEqual({
+    expect(await verify([AMOUNT], poorer)).toEqual({
       reason: 'invalid_exact_evm_insufficient_balance',
       looked: 2,
     });
@@ -364,7 +364,7 @@ describe('a payment that a block took and that the ledger has not released', () 
     const richer = (chain: JudgingChain): void => {
       chain.balance = 2n * AMOUNT;
     };
-    expect(await judge([AMOUNT], richer)).toEqual({ reason: 'valid', looked: 2 });
+    expect(await verify([AMOUNT], richer)).toEqual({ reason: 'valid', looked: 2 });
   });
 });
 

@@ -67,7 +67,7 @@ async function verify({
   const { toldKeyTag } = world;
   const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor, toldKeyTag };
   let record: PayerRecord | undefined;
-  const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'judge' | 'judgeTerms' | 'match'> = {
+  const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'verify' | 'verifyTerms' | 'match'> = {
     refusalByLists: () => world.lists,
     verify: async (_, given) => {
       record = await given;

@@ -51,7 +51,7 @@ export class VerifyService {
     @Inject(PaymentVerifier)
     private readonly verifier: Pick<
       PaymentVerifier,
-      'refusalByLists' | 'judge' | 'judgeTerms' | 'match'
+      'refusalByLists' | 'verify' | 'verifyTerms' | 'match'
     >,
     @Inject(SETTLEMENT_STORE) private readonly store: Pick<SettlementStore, 'look'>,
     @Inject(ArchivedPayments) private readonly archived: Pick<ArchivedPayments, 'isOn' | 'of'>,

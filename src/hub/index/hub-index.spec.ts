@@ -46,7 +46,7 @@ async function indexBefore(
   } as unknown as StorageProvider;
   const log = {
     missing: () => said.push('missing'),
-    mended: ({ how }: { readonly how: string }) => said.push(how),
+    repaired: ({ how }: { readonly how: string }) => said.push(how),
     failed: () => said.push('failed'),
   };
   const index = new HubIndex(redis, log, { seal, versions: 0 });

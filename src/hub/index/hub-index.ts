@@ -23,7 +23,7 @@ import {
 /** How often the index is checked without requests. */
 const WATCH_MS = 1000;
 const RETRY_MS = 500;
-/** How long an upload waits for an index that is being mended; its payload is durable already. */
+/** How long an upload waits for an index that is being repaired; its payload is durable already. */
 const REPAIR_DELAY_MS = 5000;
 
 export interface IndexLog {
@@ -80,7 +80,7 @@ export class HubIndex implements StorageObserver {
     await this.#repairing;
   }
 
-  /** Whether the storage has been opened: before that nothing in the index is believed or mended. */
+  /** Whether the storage has been opened: before that nothing in the index is used or repaired. */
   get isOpen(): boolean {
     return this.#opening?.isOpen === true;
   }

@@ -40,7 +40,7 @@ export function isBelow(value: bigint | undefined, amount: bigint): boolean {
   return value !== undefined && value < amount;
 }
 
-/** The results of an `aggregate3`; `undefined` for what is none. */
+/** The results of an `aggregate3`; `undefined` for data that is not one. */
 export function readAggregated(
   data: Hex,
 ): readonly { readonly success: boolean; readonly returnData: Hex }[] | undefined {

@@ -108,7 +108,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
-    const { identity, payment, means, isAccepted: isHandedOut } = claim;
+    const { identity, payment, means, isAccepted } = claim;
     const { chainId, asset, authorization } = payment;
     const { id } = this.refOf(payment, identity, requester);
     const fields = paymentFields(payment, { ...identity, arrivedAt: requester.arrivedAt });
@@ -130,7 +130,7 @@ export class RedisSettlementStore implements SettlementStore {
           means.allowance?.toString() ?? '',
           this.limits.queueMax,
           this.limits.retentionSeconds,
-          isHandedOut ? '1' : '',
+          isAccepted ? '1' : '',
           needsNoTransaction(payment) ? '1' : '',
           RESTATE_MS,
           fields.length,
@@ -242,13 +242,13 @@ export class RedisSettlementStore implements SettlementStore {
     ref: { chainId, id },
     authorizationId,
     requester,
-    isAccepted: isHandedOut,
+    isAccepted,
   }: AcknowledgedSale): Promise<boolean> {
     const said = await this.#run(
       REQUESTER_SCRIPTS.replaySale,
       chainId,
       [keys.recordKey(chainId, id), keys.lostSaleKey(chainId, authorizationId)],
-      [requester.id, requester.keyTag, isHandedOut ? '1' : '', this.limits.tombstoneSeconds],
+      [requester.id, requester.keyTag, isAccepted ? '1' : '', this.limits.tombstoneSeconds],
     );
     return said === 1;
   }

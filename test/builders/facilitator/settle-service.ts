@@ -20,7 +20,7 @@ interface SettleWorld {
   readonly labels: Pick<LabelStore, 'note'>;
   readonly news: Pick<SettlementEvents, 'listen'>;
   readonly admission: Partial<Admission>;
-  readonly judges: Pick<PaymentVerifier, 'judge' | 'judgeTerms' | 'match'>;
+  readonly verifier: Pick<PaymentVerifier, 'verify' | 'verifyTerms' | 'match'>;
   readonly archive: SettlementArchive;
   readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
   readonly lostClaims: Pick<LostClaims, 'adopt'>;
@@ -40,7 +40,7 @@ export function aSettleService(world: SettleWorld): SettleService {
     },
   };
   const processes = { processId: 'p' };
-  const verifier = aVerifier(world.judges);
+  const verifier = aVerifier(world.verifier);
   const archived = new ArchivedPayments(world.archive, verifier);
   const owed = new DeferredSteps(logger);
   const told = new AcknowledgedAnswers(store, owed, processes, settings, logger);
@@ -60,8 +60,8 @@ export function aSettleService(world: SettleWorld): SettleService {
   return new SettleService(store, chains, verifier, claiming, past, archived, owed, processes);
 }
 
-/** One that lets these judge, and does the rest itself. */
-export function aVerifier(judges: SettleWorld['judges']): PaymentVerifier {
+/** One that lets these verify, and does the rest itself. */
+export function aVerifier(methods: SettleWorld['verifier']): PaymentVerifier {
   const verifier = Object.create(PaymentVerifier.prototype) as PaymentVerifier;
-  return Object.assign(verifier, { refusalByLists: () => undefined }, judges);
+  return Object.assign(verifier, { refusalByLists: () => undefined }, methods);
 }

@@ -15,7 +15,7 @@ function groupOf({ ledger }: Stage): ClusterGroup {
 }
 
 /** The dead come back as replicas before the next run. */
-const undo = (stage: Stage): Promise<void> => groupOf(stage).mended();
+const undo = (stage: Stage): Promise<void> => groupOf(stage).recovered();
 
 const killOwner: Fault = {
   kind: 'the primary of the ledger killed',

@@ -14,7 +14,7 @@ function groupOf({ ledger }: Stage): SentinelGroup {
 }
 
 /** The dead come back as replicas before the next run. */
-const undo = (stage: Stage): Promise<void> => groupOf(stage).mended();
+const undo = (stage: Stage): Promise<void> => groupOf(stage).recovered();
 
 const killPrimary: Fault = {
   kind: 'the primary killed',

@@ -200,12 +200,12 @@ const unarchived = (isWhole: boolean): string | undefined =>
 function saidOf(
   row: Row,
   { isBuyer }: Order,
-  { isSuccess, isAccepted: isHandedOut, transaction }: Order['heard'][number],
+  { isSuccess, isAccepted, transaction }: Order['heard'][number],
 ): string | undefined {
   if (isSuccess && (!row.isPaid || row.transaction !== transaction)) {
     return `told of success by ${String(transaction)}, and archived as ${describeRow(row)}`;
   }
-  if ((isSuccess || isHandedOut) && isBuyer && !row.isSold) {
+  if ((isSuccess || isAccepted) && isBuyer && !row.isSold) {
     return 'sold, and archived as not sold';
   }
   return undefined;

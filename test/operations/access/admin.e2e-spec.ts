@@ -79,7 +79,7 @@ describe('the operator page', () => {
         ['settlements', 'GET'],
         [`lanes/${lane}/pause`, 'POST'],
       ] as const) {
-        // One that is known and may not is told so.
+        // A known key without the scope is 403.
         expect((await admin(path, method, key)).status).toBe(key === shop.key ? 403 : 401);
       }
     }
@@ -128,7 +128,7 @@ describe('the operator page', () => {
     expect(await find('*')).toEqual([]);
     expect((await admin(`settlements?search=${'x'.repeat(101)}`)).status).toBe(400);
     expect((await admin('settlements?search=a&search=b')).status).toBe(400);
-    // Nobody takes the settlements of others for what was searched for.
+    // The answer must not show settlements of others as results of the search.
     const both = await admin(`settlements?search=0x${'5f'.repeat(32)}&sale=unclaimed`);
     expect([both.status, both.body['code']]).toEqual([400, 'invalid_query']);
     expect((await admin('settlements?search=&sale=unclaimed')).status).toBe(200);

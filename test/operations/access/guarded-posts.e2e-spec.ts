@@ -84,7 +84,7 @@ describe('verify and settle behind keys and limits', () => {
       RATE_LIMIT_VERIFY: String(LIMIT),
       RATE_LIMIT_SETTLE: String(LIMIT),
     });
-    // The calls of a package are told by its files.
+    // The calls of a package are recognized by its files.
     const options = ['--inspect=127.0.0.1:0'];
     service = await startService(await freePort(), settings, options, BUILT_MAIN);
   });

@@ -7,7 +7,7 @@ import { Scrape } from '../scrape.js';
 import type { Doors } from './doors.js';
 import { aRequest, cutShort } from './requests.js';
 
-/** Of what is at work for somebody, as the metrics tell it. */
+/** Gauges of work in progress, as the metrics name them. */
 const GAUGES = [
   'x402_settlements_live',
   'x402_settlements_parked',
@@ -71,7 +71,7 @@ export function page(port: number, path: string): Promise<{ status: number; text
   });
 }
 
-/** What is counted, and what can be seen, of all that somebody may hold. */
+/** All counts of what clients may hold. */
 export async function counted({ port, opsPort, spool }: Doors): Promise<Record<string, number>> {
   const scrape = new Scrape((await page(opsPort, '/metrics')).text);
   const gauges = GAUGES.map((name) => [name, scrape.value(name) ?? -1] as const);
@@ -96,7 +96,7 @@ export async function statusOf(socket: Socket): Promise<number> {
   return Number(first.toString('latin1').slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length));
 }
 
-/** Sends bodies that do not end until all bytes are taken that long bodies may take together, but for a few. */
+/** Sends bodies that do not end, until nearly all bytes are taken that long bodies may take together. */
 async function holdBodies(port: number): Promise<readonly Socket[]> {
   const held: Socket[] = [];
   let left = BODIES_BYTES - ROOM_BYTES;

@@ -56,7 +56,7 @@ export async function play(visit: Visit): Promise<void> {
     localAddress: VISITORS,
     allowHalfOpen: true,
   });
-  // It is often shown out.
+  // The service often closes it.
   socket.on('error', () => undefined);
   let read = 0;
   if (visit.reads === 'nothing') socket.pause();

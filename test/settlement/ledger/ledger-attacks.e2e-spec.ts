@@ -40,12 +40,12 @@ describe('the ledger under attack', () => {
 
   async function claimed(
     made = aPayment(),
-    { requester = aRequester(), isHandedOut = false } = {},
+    { requester = aRequester(), isAccepted = false } = {},
   ): Promise<ClaimRef> {
     const result = await world.store.claim(requester, {
       ...made,
       means: { balance: 10n ** 24n, allowance: undefined },
-      isAccepted: isHandedOut,
+      isAccepted,
     });
     if (result.kind !== 'claimed') throw new Error(result.kind);
     return { chainId: CHAIN_ID, id: result.id };
@@ -106,7 +106,7 @@ describe('the ledger under attack', () => {
       const left = await world.redis.ttl(`x402:{${CHAIN_ID}:0}:${kind}`);
       expect([kind, left > 0 && left <= most]).toEqual([kind, true]);
     }
-    // Nobody had to have money for it: no payer leaves a list, and no list of all is pushed through.
+    // The payments need no money: no payer leaves a list, and no list of all payers grows.
     expect(await world.redis.exists(payerKey(CHAIN_ID, payer))).toBe(0);
     expect(await world.redis.zscore(listKey(CHAIN_ID, 'newest'), ref.id)).toBeNull();
     const index = (await world.redis.keys(`x402:{${CHAIN_ID}:0}:a:*`)).map(async (key) => ({
@@ -118,7 +118,7 @@ describe('the ledger under attack', () => {
   });
 
   it('respond-async refused in a loop leaves nothing for longer than ten minutes', async () => {
-    const handed = await claimed(aPayment(), { isHandedOut: true });
+    const handed = await claimed(aPayment(), { isAccepted: true });
     const waited = await claimed();
     for (const ref of [handed, waited]) {
       await world.refuse(ref, 'invalid_exact_evm_transaction_simulation_failed');
@@ -140,7 +140,7 @@ describe('the ledger under attack', () => {
   it('what is queued while all lanes are paused ends at its deadline', async () => {
     const past = BigInt(Math.floor(Date.now() / 1000) - 60);
     const { id } = await claimed(paymentTo(`0x${'77'.repeat(20)}`, 9001, past), {
-      isHandedOut: true,
+      isAccepted: true,
     });
     const { expired } = await world.lanes.queue.sweep(CHAIN_ID, 100);
     expect(expired).toEqual([id]);
@@ -315,7 +315,7 @@ describe('the ledger under attack', () => {
       30_000,
     );
     await replicaClient.replicaof('NO', 'ONE');
-    // From here on the replica hears nothing.
+    // From here on the replica gets nothing.
     expect((await first.store.redeem(sold, seller, 'included')).kind).toBe('sold');
     expect((await first.store.leave(told, seller, 'timeout', undefined)).kind).toBe('withdrawn');
     gate.leadTo(replica.port);
@@ -394,7 +394,7 @@ describe('the ledger under attack', () => {
     const claim = {
       ...made,
       means: { balance: 10n ** 24n, allowance: undefined },
-      isHandedOut: false,
+      isAccepted: false,
     };
     gate.swallow(REQUESTER_SCRIPTS.claim);
     const result = await again(() => store.claim(requester, claim));

@@ -166,7 +166,7 @@ export class LedgerWorld {
     return held;
   }
 
-  /** As if a replica had been promoted that had not heard of this sale. */
+  /** As if a replica had been promoted that lacked this sale. */
   async goBackBeforeSale({ id }: ClaimRef, agoMs = 0): Promise<void> {
     await this.redis.hincrby(this.#recordKey(id), 't_claimed', -agoMs);
     await this.redis.hset(this.#recordKey(id), {

@@ -92,7 +92,7 @@ it('a claim made while another one was lost is sold to no one else once a lane b
   const newer = await claim(second);
   await own.broadcast(newer, `0x${'6c'.repeat(32)}`);
   await own.include(newer);
-  const sale = { ref: older, authorizationId, requester: first, isHandedOut: true };
+  const sale = { ref: older, authorizationId, requester: first, isAccepted: true };
   expect(await store.replaySale(sale)).toBe(false);
   await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
   expect(await store.replaySale(sale)).toBe(true);
@@ -123,7 +123,7 @@ it('is unclaimed as of another time where it was sold meanwhile, and the answer 
   expect(await unclaimedAt()).toBeNull();
   await own.store.rollBack(ref, made.identity.authorizationId, requester);
   const { authorizationId } = made.identity;
-  const sale = { ref, authorizationId, requester, isHandedOut: false };
+  const sale = { ref, authorizationId, requester, isAccepted: false };
   const second = await unclaimedAt();
   expect(Number(second)).toBeGreaterThan(Number(first));
   expect(await own.store.replaySale(sale)).toBe(true);
@@ -194,7 +194,7 @@ describe('a lane of a ledger that went back', () => {
     const claim = async (): Promise<ClaimRef> => {
       const [requester, { payment, identity }] = [aRequester(), aPayment()];
       const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
-      const made = { payment, identity, means, isHandedOut: false };
+      const made = { payment, identity, means, isAccepted: false };
       const claimed = await store.claim(requester, made);
       if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
       return { chainId: CHAIN_ID, id: claimed.id };

@@ -233,7 +233,7 @@ export function describeArchive(name: string, open: () => Promise<ArchiveWorld>)
         const kept = world.keeping(1);
         await kept.upkeep(ARCHIVE_NOW);
         expect((await byId('old', 'kept')).map(({ view }) => view.id)).toEqual([idOf('kept')]);
-        // What is over does not come back.
+        // A settlement of a dropped month does not come back.
         const again = [change(aSettlement('old', { claimed: before })), change(aSettlement('new'))];
         expect(await kept.store(CHAIN_ID, epoch, again)).toEqual({
           written: 1,
@@ -360,7 +360,7 @@ export function describeArchive(name: string, open: () => Promise<ArchiveWorld>)
         expect(await newest(at(CLAIMED_AT - 5, high))).toEqual([idOf('b')]);
         expect(await newest(at(CLAIMED_AT - 10, low))).toEqual([]);
         expect(await newest(at(0, high))).toEqual([]);
-        // What is added while somebody reads moves nothing.
+        // A row that is added while a reader pages moves nothing.
         await store(aSettlement('c', { claimed: CLAIMED_AT + 1 }));
         expect(await newest(at(CLAIMED_AT, low))).toEqual([idOf('b')]);
       });

@@ -21,7 +21,7 @@ interface OutboxWorld {
   goBack(): Promise<void>;
 }
 
-/** Cases that every outbox passes: in memory, and in Redis. Each begins with an empty one that nobody reads. */
+/** Cases that every outbox passes: in memory, and in Redis. Each begins with an empty one without a reader. */
 export function describeOutbox(name: string, open: () => Promise<OutboxWorld>): void {
   describe(`${name}, by the contract of an outbox`, () => {
     let world: OutboxWorld;

@@ -21,9 +21,9 @@ export interface Fault {
   readonly kind:
     /** Answered with this status before anything was done. */
     | 'status'
-    /** Done, and then nobody answers. */
+    /** Done, and then no answer. */
     | 'silent_after'
-    /** Nothing is done, and nobody answers. */
+    /** Nothing is done, and no answer. */
     | 'silent_before'
     /** Done, and the connection ends without an answer. */
     | 'drop_after'
@@ -264,7 +264,7 @@ export class PrivyFixture {
     return this.#rpc(pathname.split('/')[3] ?? '', body as unknown as RpcRequest, fault);
   }
 
-  /** What was made a moment ago is not in lists yet, for as long as a request asks twice. */
+  /** Leaves the newest item out of lists, for as long as a request asks twice. */
   hideOnce(): void {
     this.#hidden = 2;
   }

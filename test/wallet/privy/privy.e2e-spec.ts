@@ -162,7 +162,7 @@ describe('a wallet in the custody of Privy', () => {
       expect([failed.status, failed.body['code']]).toEqual([status, code]);
       expect(JSON.stringify(failed.body)).not.toContain('as the test wants it');
       expect(await seller.received()).toBe(before);
-      // The charge is not given back by an error.
+      // An error does not release the charge.
       expect(await spent(agent)).toBe('1');
       privy.heal();
       expect((await pay(agent, 'the-one')).body['status']).toBe('paid');

@@ -193,7 +193,7 @@ describe('a lane that follows', () => {
       lane.chain.finalize();
       await lane.follow(5);
       expect(states('a')).toEqual(['queued']);
-      expect(lane.told).toContain('collectedAgain');
+      expect(lane.told).toContain('resubmitted');
       expect(lane.finished).toEqual([]);
       await lane.store.queue.sweep(CHAIN_ID, 10);
       await lane.send();

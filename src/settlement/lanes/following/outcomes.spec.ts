@@ -175,11 +175,7 @@ describe('Outcomes', () => {
       lane.chain.verdicts.set('b', unpaid());
       final();
       await judged();
-      expect([states('b'), finished, told.slice(-1)]).toEqual([
-        ['queued'],
-        ['a'],
-        ['collectedAgain'],
-      ]);
+      expect([states('b'), finished, told.slice(-1)]).toEqual([['queued'], ['a'], ['resubmitted']]);
     });
 
     it('is held against its payer when it failed, and against no payer when it expired', async () => {
@@ -238,7 +234,7 @@ describe('Outcomes', () => {
     });
 
     it('meets an unexpected error: it is reported, and tried again', async () => {
-      lane.chain.judge = () => Promise.reject(new TypeError('a fault'));
+      lane.chain.resolve = () => Promise.reject(new TypeError('a fault'));
       await mined(['a']);
       final();
       await judged();
@@ -415,7 +411,7 @@ describe('Outcomes', () => {
 
     it('by an unknown transaction: it is parked after three blocks', async () => {
       await found();
-      lane.chain.judgeAgain = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'logs'));
+      lane.chain.resolveAgain = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'logs'));
       for (let round = 0; round < 3; round += 1) {
         lane.chain.mine();
         await followed();

@@ -159,11 +159,7 @@ export class Outcomes {
     const { observer, events, unresolved } = this.options;
     const tracked = subject.kind === 'attempt' ? subject.tracked : undefined;
     if (await this.#refuseUnsent(held, subject, endings)) return;
-    const { resubmitted: resubmitted } = await this.options.endings.finish(
-      held,
-      tracked?.accountNonce,
-      endings,
-    );
+    const { resubmitted } = await this.options.endings.finish(held, tracked?.accountNonce, endings);
     const ended = endings.filter(({ id }) => !resubmitted.includes(id));
     observer.ended(held.lane, tracked?.attempt, ended);
     if (resubmitted.length > 0) observer.resubmitted(held.lane, resubmitted);

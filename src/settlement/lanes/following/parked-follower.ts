@@ -83,7 +83,7 @@ export class ParkedFollower {
       return [this.#unparkingOf(asked.parked, result.kind === 'done' ? result.value : undefined)];
     });
     if (unparkings.length === 0) return;
-    const { resubmitted: resubmitted } = await endings.unpark(chainId, unparkings);
+    const { resubmitted } = await endings.unpark(chainId, unparkings);
     const ends = unparkings.flatMap((one) => (one.kind === 'ended' ? [one.ending] : []));
     const ended = ends.filter(({ id }) => !resubmitted.includes(id));
     if (ended.length > 0) observer.ended(`${chainId}`, undefined, ended);

@@ -23,7 +23,7 @@ export type Replaced = 'replaced' | 'cancelled' | 'no_room' | 'no_key' | 'no_sig
 export interface DailyBudgets {
   readonly laneWei: bigint | undefined;
   readonly payeeWei: bigint | undefined;
-  /** For transactions of payers, top-ups included. Without it nobody is funded. */
+  /** For transactions of payers, top-ups included. Without it no payer is funded. */
   readonly fundingsWei?: bigint | undefined;
   /** What one payer is sent at most. */
   readonly topUpWei?: bigint | undefined;

@@ -29,7 +29,7 @@ export interface UseChain {
   readonly state: 'known' | 'away';
   readonly payerHasCode: boolean;
   readonly head: bigint;
-  /** So many times nobody answers. */
+  /** So many reads fail before one is answered. */
   readonly failures: number;
   /** Addresses that were called. */
   readonly asked: readonly Address[];

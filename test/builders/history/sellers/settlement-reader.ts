@@ -102,7 +102,7 @@ function isAsked(row: SettlementRow, filter: SettlementFilter): boolean {
   );
 }
 
-/** But for the payee. */
+/** The filter without the payee. */
 export function isOf(row: SettlementRow, asked: Narrowing): boolean {
   const { from = -Infinity, to = Infinity, state, sale, asset, chainId } = asked;
   const at = row.claimed_at.getTime();

@@ -9,7 +9,7 @@ import { DEFAULT_SCHEME_CONTRACTS } from '../../../../src/protocol/evm/contracts
 import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../../../src/protocol/evm/logs.js';
 import type { AuthorizationRef } from '../../../../src/protocol/schemes/authorization-method.js';
 
-/** Chains in memory for tests: what happened is told once, and each node may lie about it. */
+/** Chains in memory for tests: all nodes share one history, and each node may lie about it. */
 
 export interface FakeTransaction {
   readonly hash: Hex;

@@ -19,7 +19,7 @@ export class TestClock implements Clock {
     });
   }
 
-  /** Wakes whoever sleeps no longer than this, and lets them go on. */
+  /** Wakes all who sleep no longer than this, and lets them go on. */
   async pass(ms: number): Promise<void> {
     this.#at += ms;
     const due = this.#sleepers.filter(({ until }) => until <= this.#at);

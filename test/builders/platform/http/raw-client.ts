@@ -19,7 +19,7 @@ export async function ended(server: Server): Promise<void> {
   if (server.listening) await once(server, 'close');
 }
 
-/** A connection that reads nothing until it is told to. */
+/** A connection that reads nothing before it is resumed. */
 export async function connected(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   // Being closed by the server is what these tests look for.

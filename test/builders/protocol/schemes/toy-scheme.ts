@@ -17,9 +17,9 @@ import { transferIn } from '../../../../src/protocol/schemes/transfer-evidence.j
 import { refuse, refuseByState } from '../../../../src/protocol/schemes/verdict.js';
 
 /**
- * A scheme for tests that answers every question otherwise than the ones that are served: notes of a
+ * A scheme for tests whose every method differs from the ones that are served: notes of a
  * counter contract that hold a ceiling. Only the account that a note names may collect it, alone, into a
- * till, for up to three times the usual gas; whoever does it, it is done.
+ * till, for up to three times the usual gas; a note collected by any sender is done.
  */
 
 export const COUNTER: Address = `0x${'c0'.repeat(20)}`;

@@ -102,7 +102,7 @@ export class TestChain {
   looks = 0;
   sendResults: readonly SendResult[] = [{ kind: 'accepted' }];
   readonly sent: Hex[] = [];
-  /** Wei; whoever is not named has a coin. */
+  /** Wei; an account that is not named has a coin. */
   readonly balances = new Map<Address, bigint>();
   /** Used nonces, final ones of them, and where transactions are mined, by hash. */
   used = 0;
@@ -208,7 +208,7 @@ export class TestChain {
     return { agreed: this.latest - this.behind, newest };
   }
 
-  /** What all endpoints agree about; where they do not, nobody can say it. */
+  /** The answer that all endpoints agree about; throws while they differ. */
   #agreed(count: number): Promise<number> {
     const [lie = 0, ...others] = this.lies;
     return others.every((other) => other === lie)
@@ -297,7 +297,7 @@ export class TestChain {
 
   // ---------------------------------------------------------------- OutcomeResolver
 
-  judge(id: string): Promise<OutcomeVerdict> {
+  resolve(id: string): Promise<OutcomeVerdict> {
     this.asked.push(id);
     const verdict = this.verdicts.get(id) ?? { kind: 'requeue' };
     if (verdict === 'hangs') return new Promise(() => undefined);
@@ -307,8 +307,8 @@ export class TestChain {
     return Promise.resolve(verdict);
   }
 
-  judgeAgain(id: string): Promise<OutcomeVerdict> {
-    return this.judge(id);
+  resolveAgain(id: string): Promise<OutcomeVerdict> {
+    return this.resolve(id);
   }
 }
 
@@ -342,7 +342,7 @@ export class TestSigner implements TransactionSigner {
   }
 }
 
-/** What was told to observers, as `name` or `name:detail`. */
+/** The calls of observers, as `name` or `name:detail`. */
 export function recordingObserver(told: string[]): LaneObserver {
   const note =
     (name: string) =>

@@ -35,7 +35,7 @@ export function aSettlementView(
   };
 }
 
-/** What is known of an EIP-3009 payment that was claimed. */
+/** The details of a claimed EIP-3009 payment. */
 export function aSettlementDetails(overrides: Partial<SettlementDetails> = {}): SettlementDetails {
   const { asset, payTo, amount, authorization } = anAcceptedPayment();
   return {

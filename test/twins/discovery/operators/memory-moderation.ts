@@ -9,7 +9,7 @@ import type {
 import { hostOf, searchedOf } from '../../../../src/discovery/postgres/entry-rows.js';
 import { hasWords, type MemoryCatalogue } from '../memory-catalogue.js';
 
-/** What was done, as the audit has it. */
+/** An action of an operator, as the audit trail has it. */
 export interface Noted {
   readonly by: string;
   readonly action: string;
@@ -82,7 +82,7 @@ export class MemoryModeration implements ModerationStore {
     this.audit.push({ by: denial.by, action, subject: nameOf(denial), reason: denial.reason });
   }
 
-  /** Those that are denied too, which the catalogue itself shows to nobody. */
+  /** All entries, with the denied ones that the catalogue itself never shows. */
   async #all(): Promise<readonly ModeratedEntry[]> {
     const denied = [...this.catalogue.denied];
     this.catalogue.denied.clear();

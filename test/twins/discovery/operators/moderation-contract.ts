@@ -18,7 +18,7 @@ interface ModerationUnderTest {
   readonly store: ModerationStore;
   readonly writer: CatalogueWriter;
   readonly reader: CatalogueReader;
-  /** What was done, in the order in which it was. */
+  /** The actions, in their order. */
   audit(): Promise<readonly Noted[]>;
 }
 

@@ -55,7 +55,7 @@ export function callsContract(name: string, make: () => Promise<CallsUnderTest>)
         ...more,
       };
     };
-    /** Settled, learnt and linked, as the learner does it. */
+    /** Settles, indexes and links calls, as the indexer does it. */
     async function sell(...calls: readonly MadeSettlement[]): Promise<void> {
       await one.settle(calls);
       const paid = calls.filter(({ state }) => state === 'finalized' || state === 'included');

@@ -144,7 +144,7 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       const next = await taken();
       const second = await world.archive.epochNumber({ chainId: CHAIN_ID, epoch: 'second' });
       expect(await world.unfinished.end(next, expired(next, second))).toBe(true);
-      // What was lost says nothing any more, whenever it is read.
+      // Writes of a lost epoch count no more, whenever they are read.
       await archive(unended('next', 'broadcast'), epoch, 9000);
       expect(await stateOf('next')).toBe('expired');
       await archive(unended('next', 'finalized'), second, 1);

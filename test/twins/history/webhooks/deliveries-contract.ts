@@ -123,7 +123,7 @@ export function describeDeliveries(name: string, open: () => Promise<DeliveriesW
       await world.pass(HOUR_MS);
       await store.record(id, a, FAILED);
       expect((await world.failingForMs()) ?? 0).toBeGreaterThanOrEqual(HOUR_MS);
-      // What is withheld says nothing of it.
+      // A withheld delivery shows nothing of it.
       await store.record(id, b, { state: 'withheld' });
       expect((await world.failingForMs()) ?? 0).toBeGreaterThanOrEqual(HOUR_MS);
       await world.pass(60_001);

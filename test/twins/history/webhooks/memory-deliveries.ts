@@ -44,7 +44,7 @@ export class MemoryDeliveries implements DeliveryStore {
       attempts: 0,
       ...more,
     };
-    // What waits behind another one of its line is due when that one is.
+    // A delivery behind another of its ordering key is due when that one is.
     const dueAt = Math.max(this.now(), ...this.#waiting(line).map((one) => one.dueAt));
     this.kept.push({ delivery, line, state: 'waiting', attempts: 0, dueAt, outcome: undefined });
   }

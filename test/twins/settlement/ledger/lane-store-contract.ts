@@ -26,13 +26,13 @@ export interface LaneStoreHarness {
   readonly store: LaneLedger;
   /** @returns the id of the claim. */
   claim(payment: AcceptedPayment, options?: { readonly isAsync?: boolean }): Promise<string>;
-  /** A requester was told success. */
+  /** Acknowledges success to a requester. */
   tell(id: string): Promise<void>;
   stateOf(id: string): Promise<SettlementState | undefined>;
   switch(which: LaneSwitch, lane: string): Promise<void>;
   /** Gwei. */
   spentOn(chainId: number, subject: string, day: string): Promise<bigint>;
-  /** What was counted against a payer lately. */
+  /** The reverts counted against a payer lately. */
   blameOf(chainId: number, payer: Address): Promise<number>;
   /** The writer of a lane shows nothing for so many milliseconds, and its lease ends. */
   silence(lane: string, ms: number): Promise<void>;
@@ -236,7 +236,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const id = await harness.claim(payment);
       await store.queue.ready(CHAIN, [id]);
       expect(await store.queue.take(held, 1)).toEqual([
-        { id, payment, tries: 0, goesAlone: false, isCollectedAgain: false },
+        { id, payment, tries: 0, goesAlone: false, isResubmitted: false },
       ]);
     });
 
@@ -516,15 +516,15 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       await store.attempts.include(held, 0, BLOCK, 1, [{ id, logIndex: 0 }]);
       await harness.tell(id);
       await store.attempts.uninclude(held, 0, [id]);
-      const { resubmitted: collectedAgain } = await store.endings.finish(held, 0, [
+      const { resubmitted } = await store.endings.finish(held, 0, [
         { id, state: 'reverted', isPaid: false },
       ]);
-      expect(collectedAgain).toEqual([id]);
+      expect(resubmitted).toEqual([id]);
       expect(await states(id)).toEqual(['queued']);
       await store.attempts.closeAttempt(held, 0, 0n);
       // The first time at once.
       await store.queue.sweep(CHAIN, 10);
-      expect(await store.queue.take(held, 1)).toMatchObject([{ id, isCollectedAgain: true }]);
+      expect(await store.queue.take(held, 1)).toMatchObject([{ id, isResubmitted: true }]);
       // The chain does not want it now: it is put off, and not refused.
       await store.queue.refuse(held, [{ id, reason: 'invalid_exact_evm_insufficient_balance' }]);
       expect(await states(id)).toEqual(['queued']);
@@ -539,7 +539,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       const [parked] = await store.endings.dueParked(CHAIN, 9);
       expect(parked).toMatchObject({ id, why: 'state_unreadable', tries: 0 });
       expect(parked?.sentBefore).toEqual({ sinceBlock: 5n, hashes: [hashOf(100)] });
-      // It is somebody's for a while.
+      // One worker has it for a while.
       expect(await store.endings.dueParked(CHAIN, 9)).toEqual([]);
       await store.endings.unpark(CHAIN, [
         { kind: 'again', id, why: 'search_failed', retryAtMs: 0 },
@@ -746,7 +746,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       }
       await store.queue.ready(CHAIN, [...ids].reverse());
       const first = await store.queue.take(held, 1);
-      // Who is given back has not lost its turn.
+      // A returned settlement keeps its turn.
       await store.queue.giveBack(
         held,
         first.map(({ id }) => id),

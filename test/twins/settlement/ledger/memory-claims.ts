@@ -30,7 +30,7 @@ export interface Claim {
   isTold: boolean;
   isAsync: boolean;
   wasIncluded: boolean;
-  isCollectedAgain: boolean;
+  isResubmitted: boolean;
   lane: string | undefined;
   accountNonce: number | undefined;
   hashes: Hex[];
@@ -69,7 +69,7 @@ export class MemoryClaims {
       isTold: false,
       isAsync,
       wasIncluded: false,
-      isCollectedAgain: false,
+      isResubmitted: false,
       lane: undefined,
       accountNonce: undefined,
       hashes: [],
@@ -86,7 +86,7 @@ export class MemoryClaims {
     this.sponsor(this.mustHave(id), 'claimed');
   }
 
-  /** A requester was told success. */
+  /** Acknowledges success to a requester. */
   tell(id: string): void {
     const claim = this.#claims.get(id);
     if (claim !== undefined) claim.isTold = true;
@@ -115,7 +115,7 @@ export class MemoryClaims {
     return this.#claims.get(id)?.hashes ?? [];
   }
 
-  /** What was there at this moment, to go back to. */
+  /** Returns a function that restores the present state. */
   snapshot(): () => void {
     const copy = structuredClone(this.#claims);
     return () => {
@@ -125,7 +125,7 @@ export class MemoryClaims {
 
   // ---------------------------------------------------------------- what lanes do
 
-  /** Its signed bytes are stored again; the record is made anew where it is gone. */
+  /** Its signed bytes are stored again; a lost record is rebuilt. */
   restore(id: string, payment: AcceptedPayment, lane: string, attempt: Attempt): void {
     if (!this.#claims.has(id)) {
       this.claim(id, payment);
@@ -166,7 +166,7 @@ export class MemoryClaims {
   collect(claim: Claim): boolean {
     if (!this.move(claim, 'recollect')) return false;
     const pause = COLLECT_PAUSES_MS[Math.min(claim.tries, COLLECT_PAUSES_MS.length - 1)] ?? 0;
-    claim.isCollectedAgain = true;
+    claim.isResubmitted = true;
     claim.dueAt = this.now() + pause;
     claim.tries += 1;
     claim.sinceBlock ??= 0n;

@@ -34,14 +34,14 @@ export class MemoryEndings implements LaneEndings {
     endings: readonly Ending[],
   ): Promise<FinishResult> {
     return this.parts.lanes.step(held, () => {
-      const collectedAgain = endings.flatMap((ending) => {
+      const resubmitted = endings.flatMap((ending) => {
         const claim = this.#ownClaim(held, accountNonce, ending.id);
         if (claim !== undefined && ending.isPaid) this.parts.gas.chargePayee(held, claim);
         return claim !== undefined && this.parts.claims.end(claim, ending) === 'again'
           ? [ending.id]
           : [];
       });
-      return { collectedAgain };
+      return { resubmitted };
     });
   }
 
@@ -95,7 +95,7 @@ export class MemoryEndings implements LaneEndings {
 
   unpark(_: number, unparkings: readonly Unparking[]): Promise<FinishResult> {
     const { claims } = this.parts;
-    const collectedAgain = unparkings.flatMap((unparking) => {
+    const resubmitted = unparkings.flatMap((unparking) => {
       const id = unparking.kind === 'ended' ? unparking.ending.id : unparking.id;
       const claim = claims.get(id);
       if (claim?.stage !== 'parked') return [];
@@ -109,7 +109,7 @@ export class MemoryEndings implements LaneEndings {
       }
       return [];
     });
-    return Promise.resolve({ collectedAgain });
+    return Promise.resolve({ resubmitted });
   }
 
   credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean> {

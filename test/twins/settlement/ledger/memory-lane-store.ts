@@ -48,7 +48,7 @@ export class MemoryLaneStore implements LaneLedger {
     return [...this.#lanes.get(lane).attempts.values()];
   }
 
-  /** What is there at this moment, to go back to. */
+  /** Returns a function that restores the present state. */
   snapshot(): () => void {
     const parts = [this.#lanes, this.claims, this.gas, this.attempts].map((part) =>
       part.snapshot(),

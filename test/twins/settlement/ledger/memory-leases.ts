@@ -85,10 +85,10 @@ export class MemoryLeases implements LaneLeases {
         const claim = claims.get(id);
         if (claim === undefined || claim.stage === 'none' || claim.lane !== held.lane) return [];
         if (isFinishedStage(claim.stage)) return [];
-        const { payment, accountNonce, inclusion, isCollectedAgain, stage } = claim;
+        const { payment, accountNonce, inclusion, isResubmitted, stage } = claim;
         const state = STATE_OF[stage];
         return [
-          [id, { id, payment, state, accountNonce, inclusion, isResubmitted: isCollectedAgain }],
+          [id, { id, payment, state, accountNonce, inclusion, isResubmitted: isResubmitted }],
         ];
       });
       return { next, attempts: all, settlements: new Map(settlements) };

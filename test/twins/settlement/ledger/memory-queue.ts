@@ -109,7 +109,7 @@ export class MemoryQueue implements LaneQueue {
     const reasons = new Map(refusals.map(({ id, reason }) => [id, reason]));
     return this.#stepInWork(held, [...reasons.keys()], (claim) => {
       claim.reason = reasons.get(claim.id);
-      if (claim.isCollectedAgain) claims.collect(claim);
+      if (claim.isResubmitted) claims.collect(claim);
       else claims.move(claim, claim.hashes.length === 0 ? 'refused' : UNPAID);
     });
   }
@@ -140,12 +140,12 @@ export class MemoryQueue implements LaneQueue {
     return taken.slice(0, most).map((claim) => {
       claims.move(claim, 'taken');
       claim.lane = lane;
-      const { id, payment, tries, isCollectedAgain, hashes, sinceBlock } = claim;
+      const { id, payment, tries, isResubmitted, hashes, sinceBlock } = claim;
       return {
         id,
         payment,
         tries,
-        isCollectedAgain,
+        isResubmitted,
         goesAlone: sinceBlock !== undefined,
         ...(sinceBlock !== undefined && { sentBefore: { sinceBlock, hashes: [...hashes] } }),
       };

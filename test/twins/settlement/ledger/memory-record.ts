@@ -44,11 +44,11 @@ export function newRecord(
   {
     identity,
     payment,
-    isHandedOut,
+    isAccepted,
     settledAmount = payment && settledAmountOf(payment),
   }: Pick<MemoryRecord, 'identity' | 'payment'> & {
     readonly settledAmount?: bigint | undefined;
-    readonly isHandedOut: boolean;
+    readonly isAccepted: boolean;
   },
   requester: Requester,
   now: number,
@@ -62,10 +62,10 @@ export function newRecord(
     isPaid: false,
     isKept: false,
     isTold: false,
-    soldTo: isHandedOut ? requester.id : '',
-    soldKey: isHandedOut ? requester.keyTag : '',
+    soldTo: isAccepted ? requester.id : '',
+    soldKey: isAccepted ? requester.keyTag : '',
     key: requester.keyTag,
-    isAsync: isHandedOut,
+    isAsync: isAccepted,
     hashes: [],
     reason: undefined,
     claimedAt: now,
@@ -92,7 +92,7 @@ export function isUnsold(record: MemoryRecord): boolean {
   return isFinishedStage(stage) && isPaid && hashes.length > 0 && !isSold(record);
 }
 
-/** It has ended, unpaid, and nobody was told of success. */
+/** It has ended unpaid, and success was never acknowledged. */
 export function isOverUnpaid({ stage, isPaid, isTold }: MemoryRecord): boolean {
   return isFinishedStage(stage) && !isPaid && !isTold;
 }

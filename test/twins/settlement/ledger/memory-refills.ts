@@ -42,7 +42,7 @@ export class MemoryRefills implements RefillStore {
     });
   }
 
-  /** What was sent counts again in a ledger that went back, whatever is left of the cap. */
+  /** A refill that was sent counts again in a ledger that went back, even above the cap. */
   restore(held: HeldLane, attempt: Attempt): void {
     if (attempt.refill === undefined) return;
     const costGwei = gweiOf(mostCostOf(attempt));

@@ -80,7 +80,7 @@ export class MemorySettlementStore implements SettlementStore {
     this.#settlements.happens(id, event, transaction, reason);
   }
 
-  /** The ledger went back, so many milliseconds ago: other processes and this one are told. */
+  /** The ledger went back, so many milliseconds ago: this process and the others get the event. */
   goBack(agoMs = 0): void {
     this.#settlements.epochAt = this.now() - agoMs;
     this.#awaited = new Set(this.#speakers.keys());
@@ -95,7 +95,7 @@ export class MemorySettlementStore implements SettlementStore {
     this.goBack();
   }
 
-  /** As older snapshots do: nobody has bought it, or it is still queued, as far as they say. */
+  /** Restores an older snapshot of a sale: it is open, or the claim is still queued. */
   forgetSale(id: string): void {
     const record = this.#settlements.record(id);
     if (record !== undefined) this.#settlements.open(record);
@@ -163,14 +163,14 @@ export class MemorySettlementStore implements SettlementStore {
 
   claim(requester: Requester, claim: Claim): Promise<ClaimResult> {
     return this.#step((): ClaimResult => {
-      const { identity, isAccepted: isHandedOut } = claim;
+      const { identity, isAccepted } = claim;
       const { id } = this.refOf(claim.payment, identity, requester);
       const { queued } = this.#settlements;
       const earlier = this.#settlements.record(id);
       if (earlier !== undefined) {
         const isOpen = !isSold(earlier);
         if (!isOpen && !isSoldTo(earlier, requester)) return { kind: 'told_to_another' };
-        if (isOpen && isHandedOut && !isOverUnpaid(earlier)) return { kind: 'known' };
+        if (isOpen && isAccepted && !isOverUnpaid(earlier)) return { kind: 'known' };
         return { kind: 'claimed', id, queued };
       }
       const index = this.#settlements.idsOf(identity.authorizationId);
@@ -179,7 +179,7 @@ export class MemorySettlementStore implements SettlementStore {
       const last = this.#settlements.record(index.last);
       if (last?.stage === 'foreign' || last?.isPaid) return { kind: 'known' };
       const lost = this.#settlements.lostTo(identity, requester);
-      if (isHandedOut && lost === undefined && this.#isAwaiting) return { kind: 'not_yet' };
+      if (isAccepted && lost === undefined && this.#isAwaiting) return { kind: 'not_yet' };
       const needsNothing = needsNoTransaction(claim.payment);
       const isSponsored = inFlightKindOf(claim.payment) === 'a';
       if (isSponsored && this.#settlements.hasOwnTransaction(claim)) {
@@ -191,11 +191,11 @@ export class MemorySettlementStore implements SettlementStore {
       if (line >= most && !needsNothing) return { kind: 'queue_full', queued: line };
       const own = isSponsored ? this.#settlements.sponsored(claim.payment.asset) : 0;
       if (own >= most / 4 && line > own) return { kind: 'queue_full', queued: line };
-      const isSoldNow = isHandedOut || lost !== undefined;
+      const isSoldNow = isAccepted || lost !== undefined;
       const owner = lost
         ? { ...requester, id: lost.soldTo, keyTag: lost.soldKey, credentials: [] }
         : requester;
-      const record = newRecord(id, { ...claim, isHandedOut: isSoldNow }, owner, this.now());
+      const record = newRecord(id, { ...claim, isAccepted: isSoldNow }, owner, this.now());
       record.isKept = lost?.isKept === true;
       this.#chainIds.add(claim.payment.chainId);
       this.#settlements.add(record, { ...index, live: id, ...(isSoldNow && { sold: id }) });
@@ -331,7 +331,7 @@ export class MemorySettlementStore implements SettlementStore {
       }
       if (this.#isAwaiting) return { kind: 'not_yet' };
       if (this.#settlements.lostTo(identity, requester)) return { kind: 'known' };
-      const claim = { identity, payment: undefined, isHandedOut: false, settledAmount };
+      const claim = { identity, payment: undefined, isAccepted: false, settledAmount };
       const record = newRecord(id, claim, requester, this.now());
       record.stage = 'finalized';
       record.isPaid = true;

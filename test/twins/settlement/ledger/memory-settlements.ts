@@ -38,7 +38,7 @@ import {
 /** Ids of the claims of one authorization. */
 export type Index = Partial<Record<'live' | 'sold' | 'last', string>>;
 
-/** What is told to whoever listens for news: the same as the scripts publish. */
+/** A listener of events: the same as the scripts publish. */
 export type MemoryNews = (id: string, kind: string, transaction?: Hex) => void;
 
 type RequesterName = Pick<Requester, 'id' | 'keyTag'>;
@@ -59,7 +59,7 @@ export class MemorySettlements {
   readonly #indexes = new Map<string, Index>();
   /** How long payers had places that came to nothing, ms; a minute for a signed payment that has none again. */
   readonly #placed = new Map<string, number>();
-  /** Who was told of success where the ledger lost the claim, by authorization. */
+  /** The requesters with success whose claim the ledger lost, by authorization. */
   readonly #lostSales = new Map<string, LostSale>();
   /** When the ledger went back last. */
   epochAt = 0;
@@ -213,13 +213,8 @@ export class MemorySettlements {
     this.news(record, 'sold');
   }
 
-  /** As `restate` of the port. */
-  sellAgain({
-    ref,
-    authorizationId,
-    requester,
-    isAccepted: isHandedOut,
-  }: AcknowledgedSale): boolean {
+  /** As `replaySale` of the port. */
+  sellAgain({ ref, authorizationId, requester, isAccepted }: AcknowledgedSale): boolean {
     const record = this.record(ref.id);
     const lost = this.#lostSales.get(authorizationId);
     const isOwn = lost !== undefined && isSoldTo(lost, requester);
@@ -232,9 +227,9 @@ export class MemorySettlements {
     }
     if (isSold(record) && !isSoldTo(record, requester)) return false;
     if (isOwn) this.#lostSales.delete(authorizationId);
-    if (isHandedOut && isOverUnpaid(record)) return true;
+    if (isAccepted && isOverUnpaid(record)) return true;
     const isSecond = isSold(record) && record.soldTo !== requester.id;
-    if (!isSold(record)) this.sell(record, requester, isHandedOut, !isHandedOut);
+    if (!isSold(record)) this.sell(record, requester, isAccepted, !isAccepted);
     record.isKept ||= isKept || isSecond;
     return true;
   }
@@ -257,7 +252,7 @@ export class MemorySettlements {
     return other !== undefined && other.id !== id && isSold(other) && !isSoldTo(other, requester);
   }
 
-  /** As `restateWithdrawal` of the port. */
+  /** As `replayWithdrawal` of the port. */
   withdrawAgain({ ref, reason }: AcknowledgedWithdrawal): boolean {
     const record = this.record(ref.id);
     if (record === undefined || (isEarly(record) && isOverUnpaid(record))) return true;

@@ -54,7 +54,7 @@ const TX: Hex = `0x${'5f'.repeat(32)}`;
 let payments = 0;
 let requesters = 0;
 
-/** A payment nobody has seen. */
+/** A payment that was never presented. */
 export function aPayment(overrides: { value?: bigint } = {}): {
   payment: AcceptedPayment;
   identity: PaymentIdentity;
@@ -134,20 +134,20 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
     const claim = (
       requester: Requester,
       made: ReturnType<typeof aPayment>,
-      isHandedOut = false,
+      isAccepted = false,
     ): Promise<ClaimResult> =>
       store.claim(requester, {
         ...made,
         means: { balance: 10n ** 24n, allowance: 10n ** 24n },
-        isAccepted: isHandedOut,
+        isAccepted,
       });
 
     async function claimed(
       requester: Requester,
       made = aPayment(),
-      isHandedOut = false,
+      isAccepted = false,
     ): Promise<ClaimRef> {
-      const result = await claim(requester, made, isHandedOut);
+      const result = await claim(requester, made, isAccepted);
       if (result.kind !== 'claimed') throw new Error(result.kind);
       return { chainId: CHAIN_ID, id: result.id };
     }
@@ -515,7 +515,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(await adopt(second, told)).toEqual({ kind: 'not_yet' });
       const ref = store.refOf(told.payment, told.identity, first);
       const { authorizationId } = told.identity;
-      const sale = { ref, authorizationId, requester: first, isHandedOut: false };
+      const sale = { ref, authorizationId, requester: first, isAccepted: false };
       expect(await store.replaySale(sale)).toBe(false);
       expect(await adopt(first, told)).toEqual({ kind: 'not_yet' });
       await store.speak(CHAIN_ID, process, () => true);
@@ -529,7 +529,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const lost = async (made: ReturnType<typeof aPayment>, requester: Requester) => {
         const ref = store.refOf(made.payment, made.identity, requester);
         const { authorizationId } = made.identity;
-        const sale = { ref, authorizationId, requester, isHandedOut: true };
+        const sale = { ref, authorizationId, requester, isAccepted: true };
         expect(await store.replaySale(sale)).toBe(false);
         return ref;
       };
@@ -538,8 +538,8 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const [first, second, made] = [aRequester(), aRequester(), aPayment()];
         await lost(made, first);
         // Its first reply may have been lost.
-        for (const isHandedOut of [true, true, false]) {
-          expect((await claim(second, made, isHandedOut)).kind).toBe('told_to_another');
+        for (const isAccepted of [true, true, false]) {
+          expect((await claim(second, made, isAccepted)).kind).toBe('told_to_another');
         }
         const ref = store.refOf(made.payment, made.identity, second);
         expect((await look(made)).known).toMatchObject({ id: ref.id });
@@ -599,7 +599,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           ];
           const ref = await lost(made, first);
           const { authorizationId } = made.identity;
-          const sale = { ref, authorizationId, requester: second, isHandedOut: true };
+          const sale = { ref, authorizationId, requester: second, isAccepted: true };
           expect(await store.replaySale(sale)).toBe(false);
           const gone = [first, second][broken];
           if (gone === undefined) throw new Error('one of the two');
@@ -620,7 +620,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const [first, second, made] = [aRequester({ keyTag }), aRequester({ keyTag }), aPayment()];
         const ref = store.refOf(made.payment, made.identity, first);
         const { authorizationId } = made.identity;
-        const sale = { ref, authorizationId, isHandedOut: true };
+        const sale = { ref, authorizationId, isAccepted: true };
         for (const requester of [first, second]) {
           expect(await store.replaySale({ ...sale, requester })).toBe(false);
         }
@@ -659,7 +659,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await claimed(first, made, true);
         await world.refuse(ref, 'no_gas');
         const { authorizationId } = made.identity;
-        const sale = { ref, authorizationId, requester: first, isHandedOut: true };
+        const sale = { ref, authorizationId, requester: first, isAccepted: true };
         expect(await store.replaySale(sale)).toBe(true);
         expect((await claim(second, made)).kind).toBe('claimed');
       });
@@ -718,7 +718,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const { authorizationId } = made.identity;
         const lost = store.refOf(made.payment, made.identity, first);
         const ref = await paid(second, made);
-        const sale = { ref: lost, authorizationId, requester: first, isHandedOut: false };
+        const sale = { ref: lost, authorizationId, requester: first, isAccepted: false };
         expect(await store.replaySale(sale)).toBe(false);
         await world.finalize(ref);
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
@@ -775,7 +775,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const ref = await included(first);
       await world.goBackBeforeSale(ref);
       for (const requester of [second, first]) {
-        const sale = { ref, authorizationId: AUTHORIZATION, requester, isHandedOut: false };
+        const sale = { ref, authorizationId: AUTHORIZATION, requester, isAccepted: false };
         expect(await store.replaySale(sale)).toBe(true);
       }
       expect(await store.rollBack(ref, AUTHORIZATION, second)).toBe(false);
@@ -825,7 +825,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       }
       const lost = store.refOf(made.payment, made.identity, first);
       const { authorizationId } = made.identity;
-      const sale = { ref: lost, authorizationId, requester: first, isHandedOut: true };
+      const sale = { ref: lost, authorizationId, requester: first, isAccepted: true };
       expect(await store.replaySale(sale)).toBe(false);
       await store.speak(CHAIN_ID, process, () => true);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
@@ -851,7 +851,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         ref: over,
         authorizationId: AUTHORIZATION,
         requester: first,
-        isHandedOut: true,
+        isAccepted: true,
       };
       expect(await store.replaySale(sale)).toBe(true);
       expect(await look(made)).toMatchObject({ known: { id: live.id } });
@@ -979,7 +979,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
   });
 }
 
-/** A payment of at most what was signed, nobody has seen. @param amount - that is settled. */
+/** An `upto` payment that was never presented. @param amount - that is settled. */
 export function anUpto(
   amount: bigint,
   overrides: Parameters<typeof anUptoAuthorization>[0] = {},
