@@ -16,7 +16,7 @@ describe('connections of the ledger', () => {
     const [shared, redis] = [new Cluster([{ port: 1 }], lazy), new Redis(lazy)];
     const ledger = new LedgerConnections(shared, new Map([['56:0', redis]]));
     expect(ledger.of(56)).toBe(redis);
-    expect(() => ledger.of(97)).toThrow(/did not answer ledger/);
+    expect(() => ledger.of(97)).toThrow(/did not answer: ledger/);
     expect(ledger.servers).toEqual([redis]);
     expect(ledger.all).toEqual([shared, redis]);
   });

@@ -144,7 +144,7 @@ describe('what is paid and not delivered', () => {
 
   async function unclaimed(own: LedgerWorld, keyTag: string): Promise<ClaimRef> {
     const requester = aRequester({ keyTag });
-    const claim = { ...aPayment(), means, isHandedOut: false };
+    const claim = { ...aPayment(), means, isAccepted: false };
     const claimed = await own.store.claim(requester, claim);
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
     const ref: ClaimRef = { chainId: CHAIN_ID, id: claimed.id };
