@@ -5,6 +5,9 @@ import type { Change } from '../settlement/ledger/outbox.js';
 /** Why nothing can be archived now. */
 export type ArchiveCondition = 'database_unreachable' | 'schema_outdated' | 'database_failed';
 
+/** What PostgreSQL says of a statement that took longer than it may. */
+export const QUERY_CANCELLED = '57014';
+
 /** The database could not be asked, or did not answer in time: a commit may have happened. */
 export class ArchiveError extends FacilitatorError {
   readonly code = 'archive_unavailable';

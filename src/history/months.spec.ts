@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { monthOf, monthOfPartition, oldestKept, partitionOf, startOf } from './months.js';
+import {
+  monthOf,
+  monthOfPartition,
+  oldestKept,
+  partitionOf,
+  startOf,
+} from './postgres/partitions.js';
 
 describe('a month of the history', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { ArchiveError } from '../../history/archive.js';
+import { ArchiveError, QUERY_CANCELLED } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError, invalidQuery } from '../../platform/http/coded-error.js';
 import { plainText } from '../../protocol/listing/seller-words.js';
@@ -132,15 +132,12 @@ function cut<T>(
   return { shown, last: found.length > limit ? shown.at(-1) : undefined };
 }
 
-/** What PostgreSQL says of a statement that took longer than it may. */
-const CANCELLED = '57014';
-
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
-    throw error.sqlState === CANCELLED
+    throw error.sqlState === QUERY_CANCELLED
       ? new CodedError(
           ...([503, 'catalogue_too_slow'] as const),
           'The search took too long. Search for a payee, a host or rarer words.',

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { ArchiveError } from '../../history/archive.js';
+import { ArchiveError, QUERY_CANCELLED } from '../../history/archive.js';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 
@@ -30,9 +30,6 @@ const LETTERS_MIN = 3;
 /** A query that excludes words or has quotes is matched exactly. */
 const SAYS_HOW = /"|(?:^|\s)-|\bor\b/i;
 
-/** What PostgreSQL says of a statement that took longer than it may. */
-const CANCELLED = '57014';
-
 /**
  * Whether a text is a question with words. The database reads it and nothing else, so that what it refuses is the
  * fault of the text: some signs in a row are more than it holds.
@@ -48,7 +45,7 @@ export async function isReadable(db: Kysely<Tables>, text: string): Promise<bool
     return (rows[0]?.nodes ?? 0) > 0;
   } catch (error) {
     const isRefused = error instanceof ArchiveError && error.condition === 'database_failed';
-    if (isRefused && error.sqlState !== CANCELLED) return false;
+    if (isRefused && error.sqlState !== QUERY_CANCELLED) return false;
     throw error;
   }
 }

@@ -1,11 +1,8 @@
 import { CodedError } from '../../platform/http/coded-error.js';
-import { ArchiveError } from '../archive.js';
+import { ArchiveError, QUERY_CANCELLED } from '../archive.js';
 import { fromArchive } from '../sellers/history-problems.js';
 
 export { historyUnavailable } from '../sellers/history-problems.js';
-
-/** What PostgreSQL says of a statement that took longer than it may. */
-const CANCELLED = '57014';
 
 /**
  * As for sellers, but a time-out has an answer of its own, because operators may ask for anything.
@@ -15,7 +12,7 @@ export async function withinTime<T>(answer: Promise<T>): Promise<T> {
     return await fromArchive(answer);
   } catch (error) {
     if (!(error instanceof CodedError && error.cause instanceof ArchiveError)) throw error;
-    if (error.cause.sqlState !== CANCELLED) throw error;
+    if (error.cause.sqlState !== QUERY_CANCELLED) throw error;
     throw new CodedError(
       503,
       'history_too_slow',

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/concurrency/clock.js';
-import { settleAll } from '../../platform/concurrency/settle-all.js';
+import { settleAll } from '../../platform/concurrency/timing.js';
 import { type FetchAnswer, FetchError, type SafeFetch } from '../../platform/fetch/safe-fetch.js';
 import { PayeeAccess } from '../../platform/http/payee-access.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';

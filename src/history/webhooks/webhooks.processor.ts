@@ -3,7 +3,7 @@ import { Inject, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Job, Queue } from 'bullmq';
 import { withTimeout } from '../../platform/concurrency/timing.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
-import { QueueReader } from '../../platform/queue/queue-reader.js';
+import { QueueReader, STALLED_JOBS } from '../../platform/queue/queue-reader.js';
 import { DEPLOYMENT_TAG } from '../../platform/redis/hash-slot.js';
 import { HistoryTables } from '../history-tables.js';
 import { Deliverer } from './deliverer.js';
@@ -20,10 +20,6 @@ const ENDPOINTS_MOST = 500;
 const UPKEEP_MS = 3_600_000;
 /** Endpoints that one process tells at once. */
 const AT_ONCE = 32;
-/** A job of a process that died is run elsewhere after these two at most. */
-const LOCK_MS = 15_000;
-const STALLED_LOOK_MS = 5000;
-const STALLED_MAX = 1_000_000;
 /** An attempt that is under way ends in its time. */
 const STOP_MS = 12_000;
 /** A Redis that has not taken jobs by then gets no others until it has. */
@@ -42,9 +38,7 @@ interface WebhookJob {
 @Processor(WEBHOOKS_QUEUE, {
   autorun: false,
   concurrency: AT_ONCE,
-  maxStalledCount: STALLED_MAX,
-  lockDuration: LOCK_MS,
-  stalledInterval: STALLED_LOOK_MS,
+  ...STALLED_JOBS,
 })
 export class WebhooksProcessor
   extends WorkerHost<QueueReader<WebhookJob>>

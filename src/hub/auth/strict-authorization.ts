@@ -31,19 +31,22 @@ interface SignedRequest {
   readonly path: string;
 }
 
-const word = z
+/** Of what is signed over, in lower case. */
+export const addressField = z
+  .string()
+  .regex(EVM_ADDRESS)
+  .transform((text) => text.toLowerCase() as Address);
+/** 32 bytes. */
+export const wordField = z
   .string()
   .regex(HEX_32_BYTES)
   .transform((text) => text.toLowerCase() as Hex);
 
 const Envelope = z.object({
-  owner: z
-    .string()
-    .regex(EVM_ADDRESS)
-    .transform((text) => text.toLowerCase() as Address),
-  bodySha256: word,
+  owner: addressField,
+  bodySha256: wordField,
   expiry: z.number().int().nonnegative(),
-  nonce: word,
+  nonce: wordField,
   signature: z.string(),
 });
 

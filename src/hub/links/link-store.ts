@@ -4,13 +4,10 @@ import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, spentLinksKey, voidedLinksKey } from '../index/keys.js';
 import { LINK_LIFETIME_MAX_SECONDS, type ShareLink } from './share-link.js';
-import { CLOCK_SKEW_SECONDS, familiesOf } from './signed-link.js';
+import { CLOCK_SKEW_SECONDS, familiesOf, type NotedLink, SLACK_SECONDS } from './signed-link.js';
 
 /** Links of one owner that were used up or taken back and are not over yet. */
 const SPENT_MAX = 1000;
-
-/** Kept a little longer than any link: the clocks of two processes may differ. */
-const SLACK_SECONDS = 60;
 
 /**
  * - `open`: it may be used, or was spent just now by this call.
@@ -66,14 +63,6 @@ return 'open'
 `,
 );
 
-/** The stored state of a link, or of a family of links. */
-interface Noted {
-  readonly owner: string;
-  readonly nonce: string;
-  readonly issuedAt: number;
-  readonly until: number;
-}
-
 /** Remembers which share links were used up or taken back, until each is over. */
 @Injectable()
 export class LinkStore {
@@ -119,7 +108,7 @@ export class LinkStore {
     return this.#run({ owner, nonce: family, issuedAt, until }, now, true);
   }
 
-  async #run(link: Noted, now: number, isSpent: boolean): Promise<LinkState> {
+  async #run(link: NotedLink, now: number, isSpent: boolean): Promise<LinkState> {
     const { owner, nonce, issuedAt, until } = link;
     const state = await runKeyedScript(
       this.redis,

@@ -1,8 +1,7 @@
 import { type Address, hashTypedData, type Hex, type TypedData } from 'viem';
 import { z } from 'zod';
-import { EVM_ADDRESS, HEX_32_BYTES } from '../../protocol/payment/wire-values.js';
 import { normalized, type RecoverSigner } from '../auth/hub-signature.js';
-import { strictDomain } from '../auth/strict-authorization.js';
+import { addressField, strictDomain, wordField } from '../auth/strict-authorization.js';
 import { NAME_MAX_BYTES } from '../names.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 
@@ -52,23 +51,27 @@ export type LinkValidity =
   | { readonly kind: 'over' }
   | { readonly kind: 'bad'; readonly message: string };
 
-const word = z
-  .string()
-  .regex(HEX_32_BYTES)
-  .transform((text) => text.toLowerCase() as Hex);
+/** Kept a little longer than any link: the clocks of two processes may differ. */
+export const SLACK_SECONDS = 60;
+
+/** The stored state of a link, or of a family of links. */
+export interface NotedLink {
+  readonly owner: string;
+  readonly nonce: string;
+  readonly issuedAt: number;
+  readonly until: number;
+}
+
 const seconds = z.number().int().nonnegative();
 
 /** What every link has, and its signature. */
 export const LINK_FIELDS = {
-  owner: z
-    .string()
-    .regex(EVM_ADDRESS)
-    .transform((text) => text.toLowerCase() as Address),
+  owner: addressField,
   name: z.string().min(1).max(NAME_MAX_BYTES.id),
-  sha256: word.default(ANY_CONTENT),
+  sha256: wordField.default(ANY_CONTENT),
   issuedAt: seconds,
   until: seconds,
-  nonce: word,
+  nonce: wordField,
   signature: z.string().max(200),
 };
 

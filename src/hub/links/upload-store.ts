@@ -3,14 +3,11 @@ import type { Redis } from 'ioredis';
 import { HUB_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { metaKey, uploadKey, uploadsKey, voidedUploadsKey } from '../index/keys.js';
-import { CLOCK_SKEW_SECONDS, familiesOf } from './signed-link.js';
+import { CLOCK_SKEW_SECONDS, familiesOf, type NotedLink, SLACK_SECONDS } from './signed-link.js';
 import { UPLOAD_LIFETIME_MAX_SECONDS, type UploadLink } from './upload-link.js';
 
 /** Upload links of one owner that were used or taken back and are not over yet. */
 const USED_MAX = 1000;
-
-/** Kept a little longer than any link: the clocks of two processes may differ. */
-const SLACK_SECONDS = 60;
 
 /** How long an upload that is whole may take to be stored; its process is gone after that. */
 const STORING_SECONDS = 30;
@@ -128,14 +125,6 @@ return 1
 `,
 );
 
-/** The stored state of a link, or of a family of links. */
-interface Noted {
-  readonly owner: string;
-  readonly nonce: string;
-  readonly issuedAt: number;
-  readonly until: number;
-}
-
 /** Remembers which upload links were used or taken back, until each is over. */
 @Injectable()
 export class UploadStore {
@@ -205,7 +194,7 @@ export class UploadStore {
 
   async #use(
     step: 'look' | 'begin' | 'end',
-    { owner, nonce, issuedAt, until }: Noted,
+    { owner, nonce, issuedAt, until }: NotedLink,
     now: number,
     more: readonly (string | number)[] = [],
   ): Promise<UploadState> {

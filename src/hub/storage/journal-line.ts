@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
-import { crcText } from './payload-digest.js';
+import { CRC_DIGITS, crcText } from './payload-digest.js';
 import type { JournalEntry } from './storage-provider.js';
 
 /**
@@ -9,7 +9,6 @@ import type { JournalEntry } from './storage-provider.js';
  * shows.
  */
 const FORMAT = 1;
-const CRC_DIGITS = 8;
 
 const count = z.number().int().nonnegative();
 const common = { order: count, owner: z.string(), id: z.string() };

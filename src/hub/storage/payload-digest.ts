@@ -47,6 +47,9 @@ export function digestOf(payload: Uint8Array): Digest {
   return digest.finish();
 }
 
+/** Hex digits of one CRC-32. */
+export const CRC_DIGITS = 8;
+
 /** 8 hex digits. */
 export function crcText(crc: number): string {
   return crc.toString(16).padStart(8, '0');

@@ -1,10 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { DamagedObjectError } from '../errors.js';
-import { crcText } from './payload-digest.js';
+import { CRC_DIGITS, crcText } from './payload-digest.js';
 import { BLOCK_BYTES, type StorageProvider, type StoredObject } from './storage-provider.js';
-
-/** Hex digits of one CRC-32. */
-const CRC_DIGITS = 8;
 
 /**
  * A part of a payload, in pieces of at most {@link BLOCK_BYTES}. Each piece is compared with its

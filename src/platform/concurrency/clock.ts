@@ -17,3 +17,8 @@ export const systemClock: Clock = {
       setTimeout(resolve, ms);
     }),
 };
+
+/** A time of seconds since the epoch, as ISO 8601. */
+export function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { turns } from '../../../test/builders/platform/concurrency/clock.js';
-import { settleAll } from './settle-all.js';
+import { settleAll } from './timing.js';
 
 describe('settleAll', () => {
   it('returns what all have returned', async () => {

@@ -3,6 +3,7 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { caip2Of, isCaip2 } from '../../protocol/payment/network.js';
 import { isEvmAddress } from '../../protocol/payment/wire-values.js';
+import { LOOPBACK } from '../http/urls.js';
 import { Secret } from './secret.js';
 import {
   decimalSetting,
@@ -54,7 +55,6 @@ const privyUrlSetting = z
     'must be an https URL',
   )
   .transform((text) => text.replace(/\/+$/, ''));
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** Base64 of a PKCS #8 P-256 key; Privy's dashboard puts `wallet-auth:` in front of it. */
 const authorizationKeySetting = z

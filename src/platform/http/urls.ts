@@ -17,3 +17,6 @@ export function isBelow(url: URL, site: URL): boolean {
   const folder = site.pathname.replace(/\/*$/, '/');
   return url.origin === site.origin && `${url.pathname}/`.startsWith(folder);
 }
+
+/** This machine, by the names of RFC 8252, section 7.3. */
+export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);

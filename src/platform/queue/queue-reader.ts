@@ -6,6 +6,14 @@ import { connectReader } from '../redis/redis-connection.js';
 /** BullMQ closes when Redis has answered: one that is away is not waited for. */
 const CLOSE_MS = 2000;
 
+/** How a reader finds the jobs of a process that died: they are run elsewhere after the two times at most. */
+export const STALLED_JOBS = {
+  lockDuration: 15_000,
+  stalledInterval: 5000,
+  // A process may freeze any number of times; the ledger or the database, not BullMQ, decides what that means.
+  maxStalledCount: 1_000_000,
+} as const;
+
 /** A worker of BullMQ on a connection of its own, which waits for jobs as long as it takes, and for no end of itself. */
 export class QueueReader<T = unknown> extends Worker<T> {
   readonly #connection: Redis;

@@ -1,5 +1,6 @@
 import { secp256k1 as noble } from '@noble/curves/secp256k1';
 import type { Address } from 'viem';
+import { uintWord } from '../../protocol/evm/abi-words.js';
 import { keccak256Digits } from '../../protocol/evm/keccak.js';
 import { loadSignerRecovery } from '../crypto/recover-signer.js';
 import type { RecoverableSignature } from '../crypto/sign-transaction.js';
@@ -71,18 +72,13 @@ export function recoverableSignature(
   const read = readDerSignature(der);
   if (read === undefined) return undefined;
   const lowS = read.s > ORDER / 2n ? ORDER - read.s : read.s;
-  const [r, s] = [digitsOf(read.r), digitsOf(lowS)];
+  const [r, s] = [uintWord(read.r), uintWord(lowS)];
   const message = `0x${Buffer.from(digest).toString('hex')}` as const;
   const yParity = [0, 1].find(
     (parity) => recoverSigner(message, `0x${r}${s}0${parity}`) === address,
   );
   if (yParity === undefined) return undefined;
   return { r: Buffer.from(r, 'hex'), s: Buffer.from(s, 'hex'), yParity };
-}
-
-/** 32 bytes as hex digits. */
-function digitsOf(value: bigint): string {
-  return value.toString(16).padStart(64, '0');
 }
 
 /**

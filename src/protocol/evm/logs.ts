@@ -37,3 +37,12 @@ export function isTransferLog(
     data === `0x${uintWord(amount)}`
   );
 }
+
+/** The first log of exactly this transfer that has not paid another settlement. */
+export function transferIn(
+  transfer: Transfer,
+  logs: readonly ReceiptLog[],
+  taken: ReadonlySet<number>,
+): ReceiptLog | undefined {
+  return logs.find((log) => !taken.has(log.logIndex) && isTransferLog(log, transfer));
+}

@@ -5,27 +5,23 @@ import { isSettlementId } from '../../protocol/payment/wire-values.js';
  * finished.
  */
 export interface SettlementJob {
-  /** One, or all that were claimed in one turn of a process; at most {@link SETTLEMENTS_OF_A_JOB}. */
+  /**
+   * One, or all that were claimed in one turn of a process; at least one, at most {@link SETTLEMENTS_OF_A_JOB}. Of a job that is
+   * read, whether there are such settlements the ledger knows.
+   */
   readonly settlementIds: readonly string[];
   /** Span of the request that made it, see `JobObserver`: such a job has one settlement. */
   readonly traceparent?: string;
 }
 
 /** A settlement that is to be in a job. */
-interface LoneJob {
+export interface ClaimedSettlement {
   readonly settlementId: string;
   readonly traceparent?: string;
 }
 
 /** The larger, the fewer jobs; and the longer one stays open for the slowest of what it carries. */
 export const SETTLEMENTS_OF_A_JOB = 64;
-
-/** What there is to do for a job. */
-interface JobOrder {
-  /** At least one, at most {@link SETTLEMENTS_OF_A_JOB}; whether there are such settlements, the ledger knows. */
-  readonly settlementIds: readonly string[];
-  readonly traceparent?: string;
-}
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
@@ -35,7 +31,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
  *
  * @returns `undefined` where it is no job.
  */
-export function readJob(data: unknown): JobOrder | undefined {
+export function readJob(data: unknown): SettlementJob | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
   const { settlementIds, traceparent } = data as Readonly<Record<string, unknown>>;
   if (!Array.isArray(settlementIds) || settlementIds.length === 0) return undefined;
@@ -49,7 +45,7 @@ export function readJob(data: unknown): JobOrder | undefined {
  * Jobs for settlements in the order they came. A traced settlement has a job of its own, as its spans belong to one
  * request.
  */
-export function jobsFor(claimed: readonly LoneJob[]): readonly SettlementJob[] {
+export function jobsFor(claimed: readonly ClaimedSettlement[]): readonly SettlementJob[] {
   const jobs: SettlementJob[] = [];
   let gathered: string[] = [];
   for (const { settlementId, traceparent } of claimed) {

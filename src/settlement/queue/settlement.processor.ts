@@ -1,7 +1,7 @@
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { Inject, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { type Job, WaitingError } from 'bullmq';
-import { QueueReader } from '../../platform/queue/queue-reader.js';
+import { QueueReader, STALLED_JOBS } from '../../platform/queue/queue-reader.js';
 import { ledgerTag } from '../../platform/redis/hash-slot.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { LaneQueue } from '../ledger/lane-store.js';
@@ -18,11 +18,6 @@ const READERS = 4;
 const JOBS_PER_READER = 5000;
 /** Of these together the ledger is asked at once. */
 const LOOKED_AT_ONCE = 1000;
-/** Jobs of a process that died are seen as that, and run elsewhere, after these two at most. */
-const LOCK_MS = 15_000;
-const STALLED_LOOK_MS = 5000;
-/** A process may freeze any number of times; the ledger, not BullMQ, decides what that means. */
-const STALLED_MAX = 1_000_000;
 /** Each reader says at each attempt to connect that it failed, and for each job that is lost that it is. */
 const TROUBLE_EVERY_MS = 60_000;
 
@@ -183,9 +178,7 @@ function processorFor(chainId: number): Type {
     {
       autorun: false,
       concurrency: JOBS_PER_READER,
-      maxStalledCount: STALLED_MAX,
-      lockDuration: LOCK_MS,
-      stalledInterval: STALLED_LOOK_MS,
+      ...STALLED_JOBS,
     },
   )
   class SettlementProcessor extends WorkerHost<QueueReader> implements OnApplicationBootstrap {

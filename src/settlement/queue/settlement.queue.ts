@@ -5,7 +5,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { TickCoalescer } from '../../platform/concurrency/tick-coalescer.js';
 import { withTimeout } from '../../platform/concurrency/timing.js';
 import { JobObserver, NO_TRACES } from './job-observer.js';
-import { jobsFor, type SettlementJob } from './settlement-job.js';
+import { type ClaimedSettlement, jobsFor, type SettlementJob } from './settlement-job.js';
 
 /** One queue per chain. BullMQ allows no `:` in its name. */
 export const queueNameOf = (chainId: number): string => `settle-${chainId}`;
@@ -19,11 +19,6 @@ export interface QueueLog {
 /** A Redis that has not taken jobs by then gets no others until it has: they would pile up here. */
 const TAKEN_MS = 1000;
 
-interface Claimed {
-  readonly settlementId: string;
-  readonly traceparent?: string;
-}
-
 /**
  * Brings claimed settlements to a process that holds a lane of their chain. Those of one turn of the event loop
  * travel in one job: what a job costs in Redis is paid once for all of them.
@@ -31,7 +26,7 @@ interface Claimed {
  * No caller waits for it. A settlement without a job, as Redis was away or slow, is found by the sweep of the lanes.
  */
 export class SettlementQueue {
-  #waiting: Claimed[] = [];
+  #waiting: ClaimedSettlement[] = [];
   readonly #turnEnd = new TickCoalescer(() => void this.#flush());
   #late = 0;
   #isTroubled = false;

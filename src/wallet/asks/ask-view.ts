@@ -1,5 +1,6 @@
 import { formatUnits } from 'viem';
 import { z } from 'zod';
+import { isoTime } from '../../platform/concurrency/clock.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { Ask, CurrentAsk } from './ask.js';
 
@@ -72,8 +73,4 @@ function amountOf({ amount, symbol, decimals, asset, chainId }: Ask): AskView['a
 function ruleOf({ list, askAbove, symbol, decimals }: Ask): string {
   const where = list === undefined ? '' : ` to payees of "${list}"`;
   return `The owner is asked about payments${where} above ${formatUnits(askAbove, decimals)} ${symbol}.`;
-}
-
-function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { isoTime } from '../../platform/concurrency/clock.js';
 import { isUrl } from '../../platform/http/urls.js';
 import type { Session } from '../session.js';
 import type {
@@ -152,8 +153,4 @@ function bytesOf(content: string): Buffer {
   const isWhole = bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '');
   if (bytes.length > 0 && isWhole) return bytes;
   throw new WalletError('invalid_request', 'content: must be base64');
-}
-
-function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
 }

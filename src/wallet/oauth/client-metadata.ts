@@ -1,3 +1,5 @@
+import { LOOPBACK } from '../../platform/http/urls.js';
+
 /** What strangers say of their client, and what is believed of it. */
 
 /** Beside the redirects there is a name and little else: see {@link keepKnown}. */
@@ -5,9 +7,6 @@ const METADATA_MAX_BYTES = 4096;
 const REDIRECTS_MAX = 10;
 const REDIRECT_MAX_CHARACTERS = 512;
 const NAME_MAX_CHARACTERS = 64;
-
-/** This machine, by the names of RFC 8252, section 7.3. */
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** `cursor://host/path`, and the reversed domains of RFC 8252, section 7.1. */
 const PRIVATE_USE = /^([a-z][a-z\d+.-]*:\/\/[^/?#]|[a-z][a-z\d-]*(\.[a-z\d-]+)+:\/)/i;

@@ -1,4 +1,5 @@
 import { formatUnits } from 'viem';
+import { isoTime } from '../../platform/concurrency/clock.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { CurrentAsk } from '../asks/ask.js';
 import { askView } from '../asks/ask-view.js';
@@ -174,8 +175,4 @@ function statusOf({ state, save, isProven }: Intent): PaymentStatus {
   if (state === 'free') return state;
   if (save !== undefined && save.file === undefined) return 'paid_not_saved';
   return isProven === true ? 'paid' : 'presented';
-}
-
-function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
 }

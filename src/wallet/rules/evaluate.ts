@@ -1,6 +1,7 @@
 import { type Address, formatUnits, zeroAddress } from 'viem';
 import { assetName, type Limit, type PayeeList, type Policy, type Scope } from './policy.js';
 import type { Signable, Spending } from './spending.js';
+import type { Unit } from './unit.js';
 
 /** The rule that refused; part of the interface. */
 export type Rule =
@@ -106,10 +107,6 @@ function evaluateValidity({ deadline }: Spending, now: number): Decision | undef
   return refuse('validity', `A payment may be valid for at most ${VALIDITY_MAX_SECONDS} seconds.`);
 }
 
-interface Unit {
-  readonly symbol: string;
-  readonly decimals: number;
-}
 const NATIVE_COIN: Unit = { symbol: 'native coin', decimals: 18 };
 
 function evaluateSpending(spending: Spending, unit: Unit = NATIVE_COIN, policy: Policy): Decision {

@@ -3,7 +3,7 @@ import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { assetName } from './policy.js';
 
 /** How amounts of an asset are shown, and read where they are written as shown. */
-interface Unit {
+export interface Unit {
   readonly symbol: string;
   readonly decimals: number;
 }

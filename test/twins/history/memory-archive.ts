@@ -1,7 +1,7 @@
 import { type Archive, ArchiveError, type Stored } from '../../../src/history/archive.js';
 import type { ArchiveReader } from '../../../src/history/archive-reader.js';
 import { settlementOfRow } from '../../../src/history/archived-row.js';
-import { monthOf, oldestKept } from '../../../src/history/months.js';
+import { monthOf, oldestKept } from '../../../src/history/postgres/partitions.js';
 import { LASTING_COLUMNS, rowOf, type SettlementRow } from '../../../src/history/settlement-row.js';
 import type { LedgerAt } from '../../../src/settlement/ledger/ledger-scripts.js';
 import type { Change } from '../../../src/settlement/ledger/outbox.js';

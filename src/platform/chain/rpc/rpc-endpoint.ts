@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import { isJsonObject } from '../../../protocol/payment/wire-values.js';
 import { TickCoalescer } from '../../concurrency/tick-coalescer.js';
 import type { Secret } from '../../config/secret.js';
 import { readQuantity } from '../block.js';
@@ -235,7 +236,7 @@ export class RpcEndpoint implements RpcCaller {
       });
       const parsed = parseJson(await body.text());
       if (statusCode === 429) return { silence: 'rate_limited' };
-      if (isBatch && isObject(parsed)) {
+      if (isBatch && isJsonObject(parsed)) {
         return isRateLimited(parsed) ? { silence: 'rate_limited' } : 'batch_refused';
       }
       // Some nodes answer an error object with a 4xx or 5xx status; it is an answer all the same.
@@ -282,14 +283,14 @@ function parseJson(text: string): unknown {
 
 /** A batch may be answered by it as a whole. */
 function isRateLimited(parsed: Readonly<Record<string, unknown>>): boolean {
-  return isObject(parsed['error']) && isRateLimit(readError(parsed['error']));
+  return isJsonObject(parsed['error']) && isRateLimit(readError(parsed['error']));
 }
 
 function readAnswers(parsed: unknown): ReadonlyMap<number, RpcOutcome> | undefined {
   const items = Array.isArray(parsed) ? (parsed as unknown[]) : [parsed];
   const answers = new Map<number, RpcOutcome>();
   for (const item of items) {
-    if (!isObject(item) || typeof item['id'] !== 'number') continue;
+    if (!isJsonObject(item) || typeof item['id'] !== 'number') continue;
     const outcome = readAnswer(item);
     if (outcome !== undefined) answers.set(item['id'], outcome);
   }
@@ -298,7 +299,7 @@ function readAnswers(parsed: unknown): ReadonlyMap<number, RpcOutcome> | undefin
 
 function readAnswer(item: Readonly<Record<string, unknown>>): RpcOutcome | undefined {
   const error = item['error'];
-  if (isObject(error)) return { kind: 'error', error: readError(error) };
+  if (isJsonObject(error)) return { kind: 'error', error: readError(error) };
   return 'result' in item ? { kind: 'result', value: item['result'] } : undefined;
 }
 
@@ -308,10 +309,6 @@ function readError(error: Readonly<Record<string, unknown>>): RpcError {
     message: typeof error['message'] === 'string' ? error['message'] : '',
     data: error['data'],
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isTimeout(error: unknown): boolean {

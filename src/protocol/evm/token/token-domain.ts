@@ -9,7 +9,7 @@ export interface DomainName {
   readonly version: string;
 }
 
-interface TokenPlace {
+export interface TokenPlace {
   readonly chainId: number;
   readonly token: Address;
 }

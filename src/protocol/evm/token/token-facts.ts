@@ -9,6 +9,7 @@ import {
   type DomainName,
   provenDomain,
   readEip712Domain,
+  type TokenPlace,
 } from './token-domain.js';
 import {
   DECIMALS,
@@ -102,11 +103,6 @@ export async function readTokenFacts(
 
 const NO_NAME: DomainName = { name: '', version: '' };
 
-interface TrialDomain extends DomainName {
-  readonly chainId: number;
-  readonly token: Address;
-}
-
 /** Tries signed functions of one token. */
 class Trial {
   /** Whether a signature under this domain was accepted, and a wrong one was not. */
@@ -116,7 +112,7 @@ class Trial {
     private readonly ask: (call: Call) => Promise<CallOutcome>,
     /** What the token answers to a function that no token has. */
     private readonly unknown: CallOutcome,
-    private readonly domain: TrialDomain,
+    private readonly domain: DomainName & TokenPlace,
   ) {}
 
   async transfers(signer: TrialSigner): Promise<TokenFacts['eip3009']> {

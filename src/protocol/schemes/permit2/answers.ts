@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { Permit2Authorization } from '../../evm/authorization.js';
 import { type Call, permit2AllowanceCall } from '../../evm/calls.js';
+import { transferIn } from '../../evm/logs.js';
 import type { InFlightKind } from '../../payment/accepted-payment.js';
 import type { HashPart } from '../../payment/hash.js';
 import type { Permit2Claim, Requirements } from '../../payment/payment.js';
@@ -10,7 +11,6 @@ import type { PresentedAuthorization } from '../authorization-method.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
 import { reasonOfRevert } from '../revert-reason.js';
 import type { Action, CallTerms, HiddenUse, Preparation, SignedParts } from '../scheme.js';
-import { transferIn } from '../transfer-evidence.js';
 import { diagnosePermit2 } from './diagnose.js';
 
 /** What every scheme answers alike that pays by a Permit2 witness transfer through a proxy. */

@@ -2,7 +2,7 @@ import type { Hex } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { settleAll } from '../../../platform/concurrency/settle-all.js';
+import { settleAll } from '../../../platform/concurrency/timing.js';
 import type { HeldLane, LaneAttempts, StoredInclusion } from '../../ledger/lane-store.js';
 import { isPassing } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -15,8 +15,7 @@ import type {
   BlockState,
 } from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
-import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
-import { inclusionChanges } from './inclusion-changes.js';
+import { type Inclusion, inclusionChanges, type TrackedAttempt } from '../state/tracked-attempt.js';
 import type { InclusionRate } from './inclusion-rate.js';
 
 interface ConfirmerOptions {

@@ -2,8 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import type { StoredInclusion } from '../../ledger/lane-store.js';
-import type { Inclusion } from '../state/tracked-attempt.js';
-import { type InclusionChanges, inclusionChanges } from './inclusion-changes.js';
+import {
+  type Inclusion,
+  type InclusionChanges,
+  inclusionChanges,
+} from '../state/tracked-attempt.js';
 
 const TX: Hex = `0x${'01'.repeat(32)}`;
 const OTHER_TX: Hex = `0x${'02'.repeat(32)}`;

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem';
 import { addressWord, keccakOfText, uintWord } from '../../../../src/protocol/evm/abi-words.js';
 import type { Authorization } from '../../../../src/protocol/evm/authorization.js';
 import { decodeBoolean } from '../../../../src/protocol/evm/call-results.js';
+import { transferIn } from '../../../../src/protocol/evm/logs.js';
 import type { TransferMethod } from '../../../../src/protocol/evm/transfer-method.js';
 import type { Claim } from '../../../../src/protocol/payment/payment.js';
 import {
@@ -13,7 +14,6 @@ import {
 import type { AuthorizationMethod } from '../../../../src/protocol/schemes/authorization-method.js';
 import type { Encoded } from '../../../../src/protocol/schemes/encoded.js';
 import type { Action, Scheme } from '../../../../src/protocol/schemes/scheme.js';
-import { transferIn } from '../../../../src/protocol/schemes/transfer-evidence.js';
 import { refuse, refuseByState } from '../../../../src/protocol/schemes/verdict.js';
 
 /**
