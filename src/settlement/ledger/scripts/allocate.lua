@@ -9,8 +9,9 @@
 -- Returns {'ok'} | {'paused'} | {'nonce', next} | {'gone', ids that are not in the lane's hands...} |
 -- {'budget', 'lane'} | {'budget', payee}.
 local nonce, hash = ARGV[3], ARGV[5]
-if is_paused() then return { 'paused' } end
+-- A repeat of a step that was taken has its answer, whatever an operator has done since.
 if redis.call('HGET', lane_key .. ':attempts', nonce) == ARGV[4] then return { 'ok' } end
+if is_paused() then return { 'paused' } end
 local next_nonce = redis.call('HGET', lane_key, 'next') or ''
 if next_nonce ~= nonce then return { 'nonce', next_nonce } end
 local records, gone, ids = {}, { 'gone' }, {}

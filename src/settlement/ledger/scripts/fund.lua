@@ -9,8 +9,9 @@
 -- ARGV[11] budget of fundings and day, likewise
 -- Returns {'ok'} | {'paused'} | {'nonce', next} | {'gone', id} | {'funded'} | {'budget', 'lane' | 'fundings' | payee}.
 local nonce = ARGV[3]
-if is_paused() then return { 'paused' } end
+-- A repeat of a step that was taken has its answer, whatever an operator has done since.
 if redis.call('HGET', lane_key .. ':attempts', nonce) == ARGV[4] then return { 'ok' } end
+if is_paused() then return { 'paused' } end
 local next_nonce = redis.call('HGET', lane_key, 'next') or ''
 if next_nonce ~= nonce then return { 'nonce', next_nonce } end
 local r = read(KEYS[3])

@@ -8,8 +8,9 @@
 -- ARGV[7] cap of the day, gwei, ARGV[8] day, ARGV[9] what people are shown of it, JSON
 -- Returns {'ok'} | {'paused'} | {'nonce', next} | {'in_flight'} | {'budget', 'lane'}.
 local nonce = ARGV[3]
-if is_paused() then return { 'paused' } end
+-- A repeat of a step that was taken has its answer, whatever an operator has done since.
 if redis.call('HGET', lane_key .. ':attempts', nonce) == ARGV[4] then return { 'ok' } end
+if is_paused() then return { 'paused' } end
 local next_nonce = redis.call('HGET', lane_key, 'next') or ''
 if next_nonce ~= nonce then return { 'nonce', next_nonce } end
 if redis.call('HLEN', lane_key .. ':attempts') > 0 then return { 'in_flight' } end

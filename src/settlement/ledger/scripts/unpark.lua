@@ -5,15 +5,15 @@
 -- KEYS[1] epoch, KEYS[2..] records
 -- ARGV[1] epoch, ARGV[2] seconds a finished record is kept, ARGV[3] seconds details are kept, then nine a record:
 -- `ended`, `requeue` or `again`; for `ended` an ending; for `again` why and when (ms), the rest empty
--- Returns ids that are resubmitted.
+-- Returns ids of `ended` that have not ended: they are resubmitted, by this step or by one whose reply was lost.
 local life, again = { tombstone = ARGV[2], retention = ARGV[3] }, {}
 for i = 2, #KEYS do
   local r = read(KEYS[i])
   local from = 4 + (i - 2) * (ENDING + 1)
+  local kind = ARGV[from]
   if r and r.stage == 'parked' then
-    local kind = ARGV[from]
     if kind == 'ended' then
-      if end_record(r, from + 1, life) == 'again' then again[#again + 1] = r.id end
+      end_record(r, from + 1, life)
     elseif kind == 'requeue' then
       advance(r, 'unparked')
       redis.call('PUBLISH', root .. 'work:' .. chain, '')
@@ -23,5 +23,6 @@ for i = 2, #KEYS do
       redis.call('HINCRBY', r.redis_key, 'tries', 1)
     end
   end
+  if kind == 'ended' and is_unfinished(r) then again[#again + 1] = r.id end
 end
 return again

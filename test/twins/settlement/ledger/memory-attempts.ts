@@ -14,7 +14,7 @@ import type {
 import type { Attempt, KnownFunding } from '../../../../src/settlement/model/attempt.js';
 import type { MemoryClaims } from './memory-claims.js';
 import type { MemoryGas } from './memory-gas.js';
-import type { MemoryLanes } from './memory-lanes.js';
+import { isStored, type MemoryLanes } from './memory-lanes.js';
 
 interface MemoryParts {
   readonly lanes: MemoryLanes;
@@ -33,6 +33,7 @@ export class MemoryAttempts implements LaneAttempts {
 
   allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult> {
     return this.parts.lanes.step(held, (lane): AllocateResult => {
+      if (isStored(lane, attempt)) return { kind: 'ok' };
       if (this.parts.paused.has(held.lane)) return { kind: 'paused' };
       if (lane.next !== attempt.accountNonce) return { kind: 'nonce' };
       const claims = this.parts.claims.inWork(held.lane, attempt.settlementIds);
@@ -57,6 +58,7 @@ export class MemoryAttempts implements LaneAttempts {
     if (funding === undefined) throw new TypeError('a funding attempt without a payer');
     const { payer, payerNonce, settlementId } = funding;
     return this.parts.lanes.step(held, (lane): FundResult => {
+      if (isStored(lane, attempt)) return { kind: 'ok' };
       if (this.parts.paused.has(held.lane)) return { kind: 'paused' };
       if (lane.next !== accountNonce) return { kind: 'nonce' };
       const [claim] = this.parts.claims.inWork(held.lane, [settlementId]);
@@ -117,7 +119,9 @@ export class MemoryAttempts implements LaneAttempts {
 
   fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult> {
     const { accountNonce } = attempt;
-    return this.parts.lanes.step(held, ({ next = 0, attempts }) => {
+    return this.parts.lanes.step(held, (lane) => {
+      const { next = 0, attempts } = lane;
+      if (isStored(lane, attempt)) return { kind: 'ok' };
       if (accountNonce >= next || attempts.has(accountNonce)) return { kind: 'lost' };
       const over = this.parts.gas.charge(held, attempt, budget);
       if (over !== undefined) return over;

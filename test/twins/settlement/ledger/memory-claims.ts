@@ -152,15 +152,15 @@ export class MemoryClaims {
     claim.approval = cell.next;
   }
 
-  end(claim: Claim, ending: Ending): 'ended' | 'again' | 'refused' {
+  end(claim: Claim, ending: Ending): void {
     const isOurs = claim.isTold || (claim.isAsync && claim.wasIncluded);
     if (ending.state === 'reverted' && isOurs) {
-      return this.collect(claim) ? 'again' : 'refused';
+      this.collect(claim);
+      return;
     }
-    if (!this.move(claim, eventOf(ending))) return 'refused';
+    if (!this.move(claim, eventOf(ending))) return;
     claim.ending = ending;
     this.unbind(claim);
-    return 'ended';
   }
 
   collect(claim: Claim): boolean {

@@ -8,6 +8,7 @@ import type {
   Parking,
   Unparking,
 } from '../../../../src/settlement/ledger/lane-store.js';
+import { isFinishedStage } from '../../../../src/settlement/model/settlement-machine.js';
 import type { Claim, MemoryClaims } from './memory-claims.js';
 import type { MemoryGas } from './memory-gas.js';
 import type { MemoryLanes } from './memory-lanes.js';
@@ -37,9 +38,8 @@ export class MemoryEndings implements LaneEndings {
       const resubmitted = endings.flatMap((ending) => {
         const claim = this.#ownClaim(held, accountNonce, ending.id);
         if (claim !== undefined && ending.isPaid) this.parts.gas.chargePayee(held, claim);
-        return claim !== undefined && this.parts.claims.end(claim, ending) === 'again'
-          ? [ending.id]
-          : [];
+        if (claim !== undefined) this.parts.claims.end(claim, ending);
+        return this.#isUnfinished(ending.id) ? [ending.id] : [];
       });
       return { resubmitted };
     });
@@ -98,10 +98,11 @@ export class MemoryEndings implements LaneEndings {
     const resubmitted = unparkings.flatMap((unparking) => {
       const id = unparking.kind === 'ended' ? unparking.ending.id : unparking.id;
       const claim = claims.get(id);
-      if (claim?.stage !== 'parked') return [];
       if (unparking.kind === 'ended') {
-        return claims.end(claim, unparking.ending) === 'again' ? [id] : [];
+        if (claim?.stage === 'parked') claims.end(claim, unparking.ending);
+        return this.#isUnfinished(id) ? [id] : [];
       }
+      if (claim?.stage !== 'parked') return [];
       if (unparking.kind === 'requeue') claims.move(claim, 'unparked');
       else {
         claim.dueAt = unparking.retryAtMs;
@@ -122,6 +123,11 @@ export class MemoryEndings implements LaneEndings {
   noteRevert(_: number, payer: Address): Promise<void> {
     this.parts.blame(payer);
     return Promise.resolve();
+  }
+
+  #isUnfinished(id: string): boolean {
+    const claim = this.parts.claims.get(id);
+    return claim !== undefined && !isFinishedStage(claim.stage);
   }
 
   #ownClaim(held: HeldLane, accountNonce: number | undefined, id: string): Claim | undefined {

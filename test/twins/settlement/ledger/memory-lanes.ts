@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LeaseLostError, LedgerEpochChangedError } from '../../../../src/protocol/errors.js';
 import type { HeldLane } from '../../../../src/settlement/ledger/lane-store.js';
 import type { Attempt } from '../../../../src/settlement/model/attempt.js';
@@ -8,6 +9,11 @@ interface Lane {
     | undefined;
   next: number | undefined;
   readonly attempts: Map<number, Attempt>;
+}
+
+/** Whether this step was taken before, and its reply lost. */
+export function isStored({ attempts }: Lane, attempt: Attempt): boolean {
+  return isDeepStrictEqual(attempts.get(attempt.accountNonce), attempt);
 }
 
 /** The lanes of a ledger in memory. */

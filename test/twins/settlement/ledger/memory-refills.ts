@@ -10,7 +10,7 @@ import { type Attempt, mostCostOf } from '../../../../src/settlement/model/attem
 import { dayOf, gweiOf } from '../../../../src/settlement/model/gas-price.js';
 import type { LastRefill } from '../../../../src/settlement/model/refill.js';
 import type { MemoryGas } from './memory-gas.js';
-import type { MemoryLanes } from './memory-lanes.js';
+import { isStored, type MemoryLanes } from './memory-lanes.js';
 
 interface MemoryParts {
   readonly lanes: MemoryLanes;
@@ -30,6 +30,7 @@ export class MemoryRefills implements RefillStore {
     const last = lastRefillOf(attempt);
     const { accountNonce } = attempt;
     return this.parts.lanes.step(held, (lane): RefillResult => {
+      if (isStored(lane, attempt)) return { kind: 'ok' };
       if (this.parts.paused.has(held.lane)) return { kind: 'paused' };
       if (lane.next !== accountNonce) return { kind: 'nonce' };
       if (lane.attempts.size > 0) return { kind: 'in_flight' };

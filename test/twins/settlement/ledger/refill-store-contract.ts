@@ -129,6 +129,13 @@ export function refillStoreContract(name: string, start: () => Promise<RefillSto
       expect(await spent()).toBe(0n);
     });
 
+    it('answers a refill again that was taken before its treasury was paused', async () => {
+      expect(await refills.refill(held, aRefill(0, 1), aBudget(1n))).toEqual({ kind: 'ok' });
+      await harness.switch('paused', LANE);
+      expect(await refills.refill(held, aRefill(0, 1), aBudget(1n))).toEqual({ kind: 'ok' });
+      expect(await spent()).toBe(1n);
+    });
+
     it('charges the day again in a ledger that went back', async () => {
       const remembered = [{ attempt: aRefill(0, 1), payments: new Map() }];
       for (let time = 0; time < 2; time += 1) {

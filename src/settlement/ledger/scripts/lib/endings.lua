@@ -22,3 +22,8 @@ local function end_record(r, from, life)
   local found = { paid = paid, tx = given(2), block = given(3), block_hash = given(4), log = given(5), batch = given(6), reason = given(7) }
   return conclude(r, event, found, life) and 'ended' or nil
 end
+
+-- Whether a record is there and has not ended.
+local function is_unfinished(r)
+  return r and redis.call('HEXISTS', r.redis_key, 't_finished') == 0
+end
