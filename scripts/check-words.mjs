@@ -1,18 +1,14 @@
 /**
- * `node scripts/check-words.mjs`: plain English in docs, comments and messages.
+ * `node scripts/check-words.mjs [FOLDER]`: plain English in docs, comments and messages.
  *
- * - Docs (`docs`, README, CONTRIBUTING, SECURITY) must be clean.
- * - Code is a ratchet, for it is not clean yet: `check-words.json` holds how often each rule is broken today, by
- *   folder. A count may fall and must not grow, unless a file moved: then the total of the rule stays. `--write`
- *   stores the present counts; do it after you have made some smaller.
- * - `--list FOLDER` prints every place in a folder.
+ * - Docs (`docs`, README, CONTRIBUTING, SECURITY): phrases, long sentences, wide table lines.
+ * - Code: phrases in comments, and in `src` also in texts of three words and more.
  * - `check-words-exceptions.json` lists places that stay, each with its reason.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const COUNTS = 'scripts/check-words.json';
 const MAX_WORDS = 40;
 const MAX_ROW = 200;
 
@@ -120,8 +116,6 @@ const inDocs = pages.flatMap((file) => {
     .map((one) => ({ file, ...one }));
 });
 
-/** `src/hub/files/x.ts` counts for `src/hub`, `bench/x.ts` for `bench`. */
-const folderOf = (file) => file.split('/').slice(0, -1).slice(0, 2).join('/');
 const inCode = ['src', 'test', 'sandbox', 'bench', 'scripts'].flatMap((folder) =>
   filesOf(folder, /\.(?:ts|mjs|lua)$/)
     .filter((file) => file !== 'scripts/check-words.mjs')
@@ -137,41 +131,8 @@ const inCode = ['src', 'test', 'sandbox', 'bench', 'scripts'].flatMap((folder) =
     ),
 );
 
-const counts = {};
-for (const { file, rule } of inCode) {
-  const folder = (counts[folderOf(file)] ??= {});
-  folder[rule] = (folder[rule] ?? 0) + 1;
-}
-
-const show = ({ file, rule, found, text }) =>
+const [, , folder = ''] = process.argv;
+const all = [...inDocs, ...inCode].filter(({ file }) => file.startsWith(folder));
+for (const { file, rule, found, text } of all)
   console.log(`${file}: ${rule}: ${(found.length > 20 ? found : text).slice(0, 160)}`);
-
-if (process.argv[2] === '--list') {
-  const [, , , folder = ''] = process.argv;
-  [...inDocs, ...inCode].filter(({ file }) => file.startsWith(folder)).forEach(show);
-  process.exit(0);
-}
-if (process.argv[2] === '--write') {
-  const sorted = Object.fromEntries(
-    Object.entries(counts)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([folder, rules]) => [folder, Object.fromEntries(Object.entries(rules).sort())]),
-  );
-  writeFileSync(`${ROOT}${COUNTS}`, `${JSON.stringify(sorted, null, 2)}\n`);
-  process.exit(0);
-}
-
-const allowed = JSON.parse(read(COUNTS));
-const totalOf = (byFolder, rule) =>
-  Object.values(byFolder).reduce((sum, rules) => sum + (rules[rule] ?? 0), 0);
-const grown = Object.entries(counts).flatMap(([folder, rules]) =>
-  Object.entries(rules)
-    .map(([rule, count]) => ({ folder, rule, count, before: allowed[folder]?.[rule] ?? 0 }))
-    .filter(
-      ({ rule, count, before }) => count > before && totalOf(counts, rule) > totalOf(allowed, rule),
-    ),
-);
-inDocs.forEach(show);
-for (const { folder, rule, count, before } of grown)
-  console.log(`${folder}: ${rule}: ${count}, was ${before} (--list ${folder} shows them)`);
-if (inDocs.length + grown.length > 0) process.exit(1);
+if (all.length > 0) process.exit(1);
