@@ -218,8 +218,8 @@ export const DescribesValidation = (): MethodDecorator =>
     ),
   );
 
-const coded = (description: string, error: string, said: string) =>
-  problem(description, { error, code: said });
+const coded = (description: string, error: string, shown: string) =>
+  problem(description, { error, code: shown });
 
 /** The description of `POST …/discovery/statements`. */
 export const DescribesStatement = (): MethodDecorator =>

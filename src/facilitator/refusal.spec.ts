@@ -330,8 +330,8 @@ describe('a refusal explains itself', () => {
     ['all of accepts', { paymentPayload: {}, paymentRequirements: [{}] }, /one entry of accepts/],
     ['a list', [], /a JSON object/],
   ])('%s is no request, and why', (_, body, fix) => {
-    const { expected, fix: said = '' } = envelopeFinding(body) ?? {};
-    expect(`${expected} ${said}`).toMatch(fix);
+    const { expected, fix: found = '' } = envelopeFinding(body) ?? {};
+    expect(`${expected} ${found}`).toMatch(fix);
   });
 
   it('has fault and retry of every reason, and repeats nothing but values of its own forms', () => {

@@ -73,11 +73,11 @@ export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   const key = textOf(request, 'idempotency-key')?.trim();
   if (key === undefined) return undefined;
   if (key !== '' && !SLIPS.test(key)) return key;
-  const said = key === '' ? 'empty' : `"${key}"`;
+  const shown = key === '' ? 'empty' : `"${key}"`;
   throw new StatedProblem(
     400,
     'invalid_idempotency_key',
-    `${REASONS.invalid_idempotency_key.meaning} Idempotency-Key is ${said}. Send one key per order, or leave the header out.`,
+    `${REASONS.invalid_idempotency_key.meaning} Idempotency-Key is ${shown}. Send one key per order, or leave the header out.`,
   );
 }
 

@@ -44,10 +44,10 @@ async function main(): Promise<number> {
     await checkMigrated(pool);
     const runs: Reconciliation[] = [];
     for (const network of networks) {
-      const said = await askLedger(config, network);
+      const ledgerFacts = await askLedger(config, network);
       const parts = {
         network,
-        ...said,
+        ...ledgerFacts,
         books: new PostgresSettlementHistory(db),
         clock: systemClock,
       };

@@ -70,8 +70,8 @@ function startedDaily({
       const ledgerLanes = await knownLanes(ledger, chainId);
       const refills = await knownRefills(ledger, chainId, ledgerLanes);
       const archiveLagMs = async () => (await outbox.backlog(chainId)).oldestMs;
-      const said = { ledgerLanes, refills, archiveLagMs };
-      const parts = { network, books, ...said, signal, clock: systemClock };
+      const ledgerFacts = { ledgerLanes, refills, archiveLagMs };
+      const parts = { network, books, ...ledgerFacts, signal, clock: systemClock };
       return reconcileNetwork(parts, task);
     },
     archiveLagMs: async (chainId) => (await outbox.backlog(chainId)).oldestMs,

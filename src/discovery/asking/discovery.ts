@@ -102,10 +102,10 @@ export class Discovery {
   }
 
   /** Whether a resource is listed, and else why not. */
-  async status({ resource: said, ...query }: StatusQueryDto): Promise<Answer> {
+  async status({ resource: declared, ...query }: StatusQueryDto): Promise<Answer> {
     const payTo = readAddress(query.payTo);
-    const url = readResourceUrl(said, 'resource', this.settings.allow);
-    if ('code' in url) return standing(said, url.code, []);
+    const url = readResourceUrl(declared, 'resource', this.settings.allow);
+    if ('code' in url) return standing(declared, url.code, []);
     const resource = url.origin + url.path;
     const { reader } = this;
     if (reader === undefined) return standing(resource, 'catalogue_off', []);

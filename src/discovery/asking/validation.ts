@@ -15,7 +15,7 @@ export function validate(body: unknown, rules: ListingRules): Answer | undefined
   if (!isJsonObject(body) || !Array.isArray(body['accepts'])) return undefined;
   const version = body['x402Version'];
   if (version !== 1 && version !== 2) return undefined;
-  const said = (code: ListingCode, more: Answer = {}): Answer => ({
+  const answer = (code: ListingCode, more: Answer = {}): Answer => ({
     valid: code === 'would_be_listed',
     code,
     message: MEANINGS[code],
@@ -23,15 +23,15 @@ export function validate(body: unknown, rules: ListingRules): Answer | undefined
     ...more,
   });
   const checked = checkTerms(version, body, rules);
-  if (checked.kind === 'none') return said('not_declared');
+  if (checked.kind === 'none') return answer('not_declared');
   if (checked.kind === 'fault') {
     const { code, path, expected } = checked.fault;
-    return said(code, { path, expected });
+    return answer(code, { path, expected });
   }
   const { listing, notes, contradiction, unknownAsset } = checked;
   const more = { notes, listing: shown(listing) };
-  if (unknownAsset !== undefined) return said('asset_not_known', { path: unknownAsset, ...more });
-  return said('would_be_listed', {
+  if (unknownAsset !== undefined) return answer('asset_not_known', { path: unknownAsset, ...more });
+  return answer('would_be_listed', {
     ...(contradiction && {
       path: contradiction.path,
       expected: `a value that its schema allows (keyword ${contradiction.keyword})`,

@@ -94,16 +94,16 @@ interface SignedBody {
 
 /** @throws CodedError `invalid_statement`, with the field that is wrong. */
 export function signedStatement(
-  { network, statement: said, signature }: SignedBody,
+  { network, statement: texts, signature }: SignedBody,
   catalogueUrl: string,
 ): SignedStatement {
-  const [chainId, payTo] = [chainIdOf(network), readAddress(said.payTo)];
+  const [chainId, payTo] = [chainIdOf(network), readAddress(texts.payTo)];
   if (chainId === undefined || payTo === undefined) throw invalid('network');
-  const { action, type, resource, call, issuedAt, until } = said;
-  const words = wordsOf(said);
+  const { action, type, resource, call, issuedAt, until } = texts;
+  const words = wordsOf(texts);
   if ((action === 'correct') !== Object.keys(words).length > 0) throw invalid('statement.action');
   if (until !== 0 && until <= issuedAt) throw invalid('statement.until');
-  const message = { ...said, payTo, issuedAt: BigInt(issuedAt), until: BigInt(until) };
+  const message = { ...texts, payTo, issuedAt: BigInt(issuedAt), until: BigInt(until) };
   return {
     statement: {
       chainId,
@@ -128,9 +128,9 @@ export function signedStatement(
 
 /** What the reader of declarations would change is refused: what was signed is what is shown. */
 function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: StatementFields): Words {
-  const said = { description, mimeType, serviceName, tags, iconUrl };
-  const words = readWords(said);
-  for (const [name, value] of Object.entries(said)) {
+  const texts = { description, mimeType, serviceName, tags, iconUrl };
+  const words = readWords(texts);
+  for (const [name, value] of Object.entries(texts)) {
     const kept = words[name as keyof Words];
     if (value.length > 0 && JSON.stringify(kept) !== JSON.stringify(value)) {
       throw invalid(`statement.${name}`);

@@ -68,11 +68,11 @@ export function searchedOf(listing: Listing): Record<'names' | 'places' | 'words
   const { serviceName, toolName, tags, resource, description, mimeType } = listing;
   const { description: ofTool } = (listing.bazaar.info['input'] ?? {}) as Record<string, unknown>;
   const spaced = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
-  const said = (values: readonly unknown[]): string =>
+  const columns = (values: readonly unknown[]): string =>
     values.filter((one): one is string => typeof one === 'string').join(' ');
   return {
-    names: spaced(said([serviceName, toolName, ...(tags ?? [])])),
+    names: spaced(columns([serviceName, toolName, ...(tags ?? [])])),
     places: spaced(resource.slice(0, 512).replace(/^\w+:\/\//, '')),
-    words: said([description, ofTool, mimeType]),
+    words: columns([description, ofTool, mimeType]),
   };
 }

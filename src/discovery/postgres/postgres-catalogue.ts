@@ -173,12 +173,12 @@ export class PostgresCatalogue implements CatalogueWriter {
     { code, path, resource = '', isTemplate = false }: Refusal,
   ): Promise<void> {
     const pay_to = bytesOf(payTo);
-    const said = { is_template: isTemplate, code, path: path ?? null, happened_at: paidAt };
+    const fields = { is_template: isTemplate, code, path: path ?? null, happened_at: paidAt };
     await transaction
       .insertInto('catalogue_refusals')
-      .values({ chain_id: chainId, pay_to, resource, ...said })
+      .values({ chain_id: chainId, pay_to, resource, ...fields })
       .onConflict((conflict) =>
-        conflict.columns(['chain_id', 'pay_to', 'resource']).doUpdateSet(said),
+        conflict.columns(['chain_id', 'pay_to', 'resource']).doUpdateSet(fields),
       )
       .execute();
     await sql`
@@ -222,7 +222,7 @@ async function writeEntry(
 ): Promise<void> {
   const id = entryIdOf(paid, declared);
   const listing = withExamples(declared, await listingOf(transaction, id));
-  const said = {
+  const fields = {
     x402_version: listing.x402Version,
     example_url: listing.exampleUrl ?? null,
     listing: JSON.stringify(listing),
@@ -239,7 +239,7 @@ async function writeEntry(
       type: listing.type,
       resource: listing.resource,
       host: hostOf(listing.resource),
-      ...said,
+      ...fields,
       first_paid_at: paid.paidAt,
       last_paid_at: paid.paidAt,
     })
@@ -253,10 +253,10 @@ async function writeEntry(
   // The latest declaration wins; an equal one writes nothing.
   await transaction
     .updateTable('catalogue_entries')
-    .set(said)
+    .set(fields)
     .where('id', '=', id)
     .where('declared_at', '<=', paid.claimedAt)
-    .where('listing', '<>', said.listing)
+    .where('listing', '<>', fields.listing)
     .execute();
   await transaction
     .updateTable('catalogue_entries')
@@ -286,18 +286,18 @@ async function writeOffer(
 ): Promise<void> {
   const entry_id = entryIdOf(paid, listing);
   const { scheme, method } = paid;
-  const said = {
+  const fields = {
     amount: paid.amount.toString(),
     offer: JSON.stringify(listing.offer),
     paid_at: paid.paidAt,
   };
   await transaction
     .insertInto('catalogue_offers')
-    .values({ entry_id, scheme, asset: bytesOf(paid.asset), method, ...said })
+    .values({ entry_id, scheme, asset: bytesOf(paid.asset), method, ...fields })
     .onConflict((conflict) =>
       conflict
         .columns(['entry_id', 'scheme', 'asset', 'method'])
-        .doUpdateSet(said)
+        .doUpdateSet(fields)
         .where('catalogue_offers.paid_at', '<=', paid.paidAt),
     )
     .execute();

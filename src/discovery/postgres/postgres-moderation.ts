@@ -124,11 +124,11 @@ export class PostgresModeration implements ModerationStore {
         const known = await denialNamed(transaction, denial);
         if (known?.reason === reason) return 'unchanged';
         if (known === undefined && (await isFull(transaction, most))) return 'full';
-        const said = { reason, denied_by: denial.by, created_at: denial.at };
+        const fields = { reason, denied_by: denial.by, created_at: denial.at };
         await transaction
           .insertInto('catalogue_denials')
-          .values({ kind, value, ...said })
-          .onConflict((conflict) => conflict.columns(['kind', 'value']).doUpdateSet(said))
+          .values({ kind, value, ...fields })
+          .onConflict((conflict) => conflict.columns(['kind', 'value']).doUpdateSet(fields))
           .execute();
         await note(transaction, 'catalogue_denied', denial);
         return 'denied';

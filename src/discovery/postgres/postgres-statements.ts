@@ -67,7 +67,7 @@ async function writeStatement(
   { chainId, payTo, resource, call, action, words, issuedAt, endsAt }: Statement,
   listing: Listing | undefined,
 ): Promise<void> {
-  const said = {
+  const columns = {
     action,
     words: JSON.stringify(words),
     issued_at: new Date(issuedAt),
@@ -77,9 +77,9 @@ async function writeStatement(
   };
   await transaction
     .insertInto('catalogue_statements')
-    .values({ entry_id, chain_id: chainId, pay_to: bytesOf(payTo), resource, call, ...said })
+    .values({ entry_id, chain_id: chainId, pay_to: bytesOf(payTo), resource, call, ...columns })
     .onConflict((conflict) =>
-      conflict.column('entry_id').doUpdateSet({ ...said, accepted_at: sql<Date>`now()` }),
+      conflict.column('entry_id').doUpdateSet({ ...columns, accepted_at: sql<Date>`now()` }),
     )
     .execute();
 }

@@ -12,11 +12,11 @@ const aSale = (id: string, requester = 'p.1'): AcknowledgedSale => ({
 describe('sales that a ledger which went back has forgotten', () => {
   it('are replayed also for claims that it gets later, and no longer than the grace lasts', async () => {
     const known = new Set(['kept']);
-    const said: string[] = [];
+    const replayed: string[] = [];
     let waits = 0;
     const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref: { id } }) => {
-        said.push(id);
+        replayed.push(id);
         return Promise.resolve(known.has(id));
       },
       () => undefined,
@@ -31,17 +31,17 @@ describe('sales that a ledger which went back has forgotten', () => {
     for (const id of ['kept', 'restored', 'lost', 'taken-back']) sales.note(aSale(id));
     sales.takenBack(aSale('taken-back'));
     await sales.replay(56);
-    const times = (id: string): number => said.filter((one) => one === id).length;
+    const times = (id: string): number => replayed.filter((one) => one === id).length;
     expect([times('kept'), times('restored'), times('taken-back')]).toEqual([1, 3, 0]);
     expect(times('lost')).toBeGreaterThan(3);
     expect(waits).toBeLessThanOrEqual(30);
   });
 
   it('are not repeated once they were taken back, also between two tries', async () => {
-    const said: string[] = [];
+    const replayed: string[] = [];
     const sales: RecentAnswers<AcknowledgedSale> = new RecentAnswers<AcknowledgedSale>(
       ({ ref: { id } }) => {
-        said.push(id);
+        replayed.push(id);
         return Promise.resolve(false);
       },
       () => undefined,
@@ -53,14 +53,14 @@ describe('sales that a ledger which went back has forgotten', () => {
     );
     sales.note(aSale('lost'));
     await sales.replay(56);
-    expect(said).toEqual(['lost']);
+    expect(replayed).toEqual(['lost']);
   });
 
   it('are repeated for each requester of one key whose answer arrived', async () => {
-    const said: string[] = [];
+    const replayed: string[] = [];
     const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref, requester }) => {
-        said.push(`${ref.id} ${requester.id}`);
+        replayed.push(`${ref.id} ${requester.id}`);
         return Promise.resolve(true);
       },
       () => undefined,
@@ -69,14 +69,14 @@ describe('sales that a ledger which went back has forgotten', () => {
     for (const requester of ['p.1', 'p.2', 'p.3']) sales.note(aSale('a', requester));
     sales.takenBack(aSale('a', 'p.2'));
     await sales.replay(56);
-    expect(said).toEqual(['a p.1', 'a p.3']);
+    expect(replayed).toEqual(['a p.1', 'a p.3']);
   });
 
   it('of one payment do not push out those of others, however often its key comes back', async () => {
-    const said: string[] = [];
+    const replayed: string[] = [];
     const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref, requester }) => {
-        said.push(`${ref.id} ${requester.id}`);
+        replayed.push(`${ref.id} ${requester.id}`);
         return Promise.resolve(true);
       },
       () => undefined,
@@ -85,16 +85,16 @@ describe('sales that a ledger which went back has forgotten', () => {
     sales.note(aSale('a', 'p.1'));
     for (let count = 0; count < 10_001; count += 1) sales.note(aSale('b', `p.${count}`));
     await sales.replay(56);
-    expect(said).toEqual(expect.arrayContaining(['a p.1', 'b p.0', 'b p.10000']));
-    expect(said.length).toBeLessThanOrEqual(10);
+    expect(replayed).toEqual(expect.arrayContaining(['a p.1', 'b p.0', 'b p.10000']));
+    expect(replayed.length).toBeLessThanOrEqual(10);
   });
 
   it('are replayed after an outage of any length, and forgotten two minutes after the ledger showed itself', async () => {
     let now = 0;
-    const said: string[] = [];
+    const replayed: string[] = [];
     const sales = new RecentAnswers<AcknowledgedSale>(
       ({ ref: { id } }) => {
-        said.push(id);
+        replayed.push(id);
         return Promise.resolve(true);
       },
       () => undefined,
@@ -105,10 +105,10 @@ describe('sales that a ledger which went back has forgotten', () => {
     now = 3_600_000;
     sales.note(aSale('after'));
     await sales.replay(56);
-    expect(said).toEqual(['before', 'after']);
+    expect(replayed).toEqual(['before', 'after']);
     sales.heard(56, 120_001);
     await sales.replay(56);
-    expect(said).toEqual(['before', 'after', 'after']);
+    expect(replayed).toEqual(['before', 'after', 'after']);
   });
 
   it('do not count as replayed before the ledger has stored each of them', async () => {
@@ -155,10 +155,10 @@ describe('sales that a ledger which went back has forgotten', () => {
   });
 
   it('are said once where the ledger goes back several times at one moment', async () => {
-    let said = 0;
+    let replayed = 0;
     const sales = new RecentAnswers<AcknowledgedSale>(
       async () => {
-        said += 1;
+        replayed += 1;
         await Promise.resolve();
         return true;
       },
@@ -168,7 +168,7 @@ describe('sales that a ledger which went back has forgotten', () => {
     for (let id = 0; id < 1000; id += 1) sales.note(aSale(String(id)));
     await Promise.all(Array.from({ length: 16 }, () => sales.replay(56)));
     // Of the rounds that were overtaken no more than what was under way already.
-    expect(said).toBeGreaterThanOrEqual(1000);
-    expect(said).toBeLessThanOrEqual(1000 + 15 * 100);
+    expect(replayed).toBeGreaterThanOrEqual(1000);
+    expect(replayed).toBeLessThanOrEqual(1000 + 15 * 100);
   });
 });

@@ -106,9 +106,9 @@ export class RecentAnswers<T extends Answer> {
       if (tries > 0) await this.sleep(Math.min(AGAIN_MS, FIRST_AGAIN_MS * 2 ** (tries - 1)));
       // It went back once more: what follows that says everything again.
       if (!isNewest()) return;
-      const said = await this.#replayAll(missing, isNewest);
-      missing = said.missing;
-      if (hasSaid || said.hasFailed || !isNewest()) continue;
+      const replayed = await this.#replayAll(missing, isNewest);
+      missing = replayed.missing;
+      if (hasSaid || replayed.hasFailed || !isNewest()) continue;
       hasSaid = true;
       onReplayed();
     }

@@ -88,7 +88,7 @@ export class ChainEvidence {
   /** @returns `undefined` where it cannot be read: most nodes forget the state of past blocks soon. */
   async laneState(lane: Address, { hash }: BlockHeader): Promise<LaneState | undefined> {
     const at = { blockHash: hash };
-    const said = await confirmedRead(
+    const confirmed = await confirmedRead(
       this.chain,
       this.clock,
       async (view) => {
@@ -100,7 +100,7 @@ export class ChainEvidence {
       },
       ({ nonce, balanceWei }) => `${nonce} ${balanceWei}`,
     );
-    return said?.value;
+    return confirmed?.value;
   }
 
   /**
@@ -109,14 +109,14 @@ export class ChainEvidence {
    * @returns `undefined` where no two endpoints say the same, or its token does not tell.
    */
   async isUsed(ref: AuthorizationRef, { hash }: BlockHeader): Promise<boolean | undefined> {
-    const said = await confirmedRead(
+    const confirmed = await confirmedRead(
       this.chain,
       this.clock,
       (view) => readAuthorizationState(view, ref, { blockHash: hash }),
       (state) => state,
     );
-    if (said === undefined || said.value === 'cannot_tell') return undefined;
-    return said.value === 'used';
+    if (confirmed === undefined || confirmed.value === 'cannot_tell') return undefined;
+    return confirmed.value === 'used';
   }
 
   /** Hashes of the transactions that were found, by account nonce; they are hints. */
@@ -157,9 +157,9 @@ export class ChainEvidence {
     read: (view: ChainView) => Promise<T>,
     keyOf: (value: T) => string,
   ): Promise<T> {
-    const said = await confirmedRead(this.chain, this.clock, read, keyOf);
-    if (said === undefined) throw this.#unread('the same twice');
-    return said.value;
+    const confirmed = await confirmedRead(this.chain, this.clock, read, keyOf);
+    if (confirmed === undefined) throw this.#unread('the same twice');
+    return confirmed.value;
   }
 
   #unread(what: string): ChainUnavailableError {

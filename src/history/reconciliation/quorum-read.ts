@@ -27,15 +27,15 @@ export async function confirmedRead<T>(
 ): Promise<{ readonly value: T } | undefined> {
   const needed = Math.min(2, chain.endpoints.length);
   const waiting = chain.views();
-  const said: { readonly value: T; readonly key: string }[] = [];
+  const reads: { readonly value: T; readonly key: string }[] = [];
   while (waiting.length > 0) {
-    const asked = waiting.splice(0, Math.max(1, needed - said.length));
+    const asked = waiting.splice(0, Math.max(1, needed - reads.length));
     const answers = await Promise.all(asked.map((view) => readWithRetry(view, clock, read)));
     for (const answer of answers) {
       if (answer === undefined) continue;
       const key = keyOf(answer.value);
-      if (needed === 1 || said.some((other) => other.key === key)) return answer;
-      said.push({ value: answer.value, key });
+      if (needed === 1 || reads.some((other) => other.key === key)) return answer;
+      reads.push({ value: answer.value, key });
     }
   }
   return undefined;

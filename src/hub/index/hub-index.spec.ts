@@ -27,8 +27,8 @@ const STORED: StoredObject = {
 /** An index whose journal is empty, before a Redis that answers every script like this. */
 async function indexBefore(
   answer: () => Promise<number>,
-): Promise<{ readonly index: HubIndex; readonly said: string[] }> {
-  const said: string[] = [];
+): Promise<{ readonly index: HubIndex; readonly logged: string[] }> {
+  const logged: string[] = [];
   const seal = new PriceSeal('a secret');
   const redis = {
     hmget: () => Promise.resolve([`8.0.${seal.id}-generation`, '5', 'store']),
@@ -45,15 +45,15 @@ async function indexBefore(
     },
   } as unknown as StorageProvider;
   const log = {
-    missing: () => said.push('missing'),
-    repaired: ({ how }: { readonly how: string }) => said.push(how),
-    failed: () => said.push('failed'),
+    missing: () => logged.push('missing'),
+    repaired: ({ how }: { readonly how: string }) => logged.push(how),
+    failed: () => logged.push('failed'),
   };
   const index = new HubIndex(redis, log, { seal, versions: 0 });
   await index.start(
     new StorageOpening(storage, { closed: () => undefined, open: () => undefined }),
   );
-  return { index, said };
+  return { index, logged };
 }
 
 describe('an index that does not take an entry', () => {
@@ -69,6 +69,6 @@ describe('an index that does not take an entry', () => {
     index = made.index;
     await expect(index.stored([STORED])).rejects.toThrow(IndexUnavailableError);
     await index.stop();
-    expect(made.said).toEqual([expected, 'caught up']);
+    expect(made.logged).toEqual([expected, 'caught up']);
   });
 });

@@ -12,16 +12,16 @@ const silent = (): Promise<void> => new Promise(() => undefined);
 /** A storage whose tries to start end one after the other like this; the last way is repeated. */
 function opening(...tries: (() => Promise<void>)[]) {
   let count = 0;
-  const said: string[] = [];
+  const logged: string[] = [];
   const start = (): Promise<void> => {
     count += 1;
     return (tries[Math.min(count, tries.length) - 1] ?? present)();
   };
   const opened = new StorageOpening({ start } as unknown as StorageProvider, {
-    closed: (error) => said.push(error instanceof Error ? error.name : 'no answer'),
-    open: () => said.push('open'),
+    closed: (error) => logged.push(error instanceof Error ? error.name : 'no answer'),
+    open: () => logged.push('open'),
   });
-  return { opened, said, count: () => count };
+  return { opened, logged, count: () => count };
 }
 
 describe('the opening of a storage', () => {
@@ -33,24 +33,24 @@ describe('the opening of a storage', () => {
   });
 
   it('is done with the first try where the storage is there', async () => {
-    const { opened, said } = opening(present);
+    const { opened, logged } = opening(present);
     expect(opened.isOpen).toBe(false);
     await opened.begin(OBSERVER);
-    expect([opened.isOpen, said]).toEqual([true, []]);
+    expect([opened.isOpen, logged]).toEqual([true, []]);
   });
 
   it('does not wait for a storage that is away, and logs it once', async () => {
-    const { opened, said } = opening(away, away, away, present);
+    const { opened, logged } = opening(away, away, away, present);
     await opened.begin(OBSERVER);
     expect(opened.isOpen).toBe(false);
     await jest.advanceTimersByTimeAsync(2500);
-    expect([opened.isOpen, said]).toEqual([false, ['StorageUnavailableError']]);
+    expect([opened.isOpen, logged]).toEqual([false, ['StorageUnavailableError']]);
     await jest.advanceTimersByTimeAsync(1000);
-    expect([opened.isOpen, said]).toEqual([true, ['StorageUnavailableError', 'open']]);
+    expect([opened.isOpen, logged]).toEqual([true, ['StorageUnavailableError', 'open']]);
   });
 
   it('waits five seconds for one that does not answer', async () => {
-    const { opened, said } = opening(silent);
+    const { opened, logged } = opening(silent);
     let isBegun = false;
     void opened.begin(OBSERVER).then(() => {
       isBegun = true;
@@ -58,7 +58,7 @@ describe('the opening of a storage', () => {
     await jest.advanceTimersByTimeAsync(4900);
     expect(isBegun).toBe(false);
     await jest.advanceTimersByTimeAsync(200);
-    expect([isBegun, opened.isOpen, said]).toEqual([true, false, ['no answer']]);
+    expect([isBegun, opened.isOpen, logged]).toEqual([true, false, ['no answer']]);
   });
 
   it('throws what cannot end by itself, and does not try again', async () => {
@@ -70,10 +70,10 @@ describe('the opening of a storage', () => {
 
   it('goes on when that shows only later: the process is at work by then', async () => {
     const refused = (): Promise<void> => Promise.reject(new StartError('HUB_S3_BUCKET: no'));
-    const { opened, said } = opening(away, refused, refused, present);
+    const { opened, logged } = opening(away, refused, refused, present);
     await opened.begin(OBSERVER);
     await jest.advanceTimersByTimeAsync(3500);
-    expect(said).toEqual(['StorageUnavailableError', 'StartError', 'open']);
+    expect(logged).toEqual(['StorageUnavailableError', 'StartError', 'open']);
   });
 
   it('ends with the process', async () => {

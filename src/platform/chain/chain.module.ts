@@ -52,7 +52,7 @@ export function chainLog(
       const place = Number(endpoint.slice(endpoint.lastIndexOf('-') + 1));
       // Without user, path and query: keys are often there.
       const host = URL.parse(rpcUrls[place]?.reveal() ?? '')?.host ?? endpoint;
-      const said = {
+      const details = {
         wrong_chain: `serves chain ${servedChainId}, expected ${chainId}`,
         unreachable: 'is unreachable',
         reachable: 'is reachable again',
@@ -61,7 +61,7 @@ export function chainLog(
         answers_again: `answers again: ${ability}`,
       }[what];
       const facts = { network, endpoint, what, ...(ability !== undefined && { ability }) };
-      logger[isGood ? 'info' : 'warn'](facts, `${setting}: ${host} ${said}`);
+      logger[isGood ? 'info' : 'warn'](facts, `${setting}: ${host} ${details}`);
     },
     contractFound: (contract, isPresent) => {
       if (!isPresent)

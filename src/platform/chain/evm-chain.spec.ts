@@ -209,7 +209,7 @@ describe('a judgement', () => {
 });
 
 describe('a judgement by two', () => {
-  const names = (said: readonly string[]) => ({ value: said.join(), isContradicted: false });
+  const names = (answer: readonly string[]) => ({ value: answer.join(), isContradicted: false });
 
   it('is made by both, however far behind the second one is', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);
@@ -222,9 +222,9 @@ describe('a judgement by two', () => {
     const judged = await chain.verifyByTwo(
       yes,
       () => 'newest',
-      (said) => ({
-        value: said.join(),
-        isContradicted: said.length < 3,
+      (answer) => ({
+        value: answer.join(),
+        isContradicted: answer.length < 3,
       }),
     );
     expect(judged.value).toBe('56-0,56-1,56-2');

@@ -316,10 +316,10 @@ export class EvmChain {
 
   /** Wei, as two endpoints have it; the most that any has where no two say the same. @throws ChainUnavailableError */
   async balanceByAll(address: Address): Promise<bigint> {
-    const said = await eachAnswer(this.views(), (view) => view.balance(address));
-    const byTwo = said.find((one, index) => said.indexOf(one) < index);
+    const balances = await eachAnswer(this.views(), (view) => view.balance(address));
+    const byTwo = balances.find((one, index) => balances.indexOf(one) < index);
     if (byTwo !== undefined) return byTwo;
-    const [first, ...others] = said;
+    const [first, ...others] = balances;
     if (first === undefined) throw new ChainUnavailableError(this.chainId, 'a balance');
     return others.reduce((most, one) => (one > most ? one : most), first);
   }

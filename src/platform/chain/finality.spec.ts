@@ -41,7 +41,7 @@ describe('the final block, where an endpoint names', () => {
   /** The believed block, as `number time hash`, or the kind of silence. */
   async function believed(chain: EvmChain): Promise<string> {
     try {
-      return said(await chain.currentFinalizedBlock());
+      return answer(await chain.currentFinalizedBlock());
     } catch (error) {
       if (error instanceof EndpointsDisagreeError) return 'contradiction';
       if (error instanceof ChainUnavailableError) return 'unknown';
@@ -49,11 +49,13 @@ describe('the final block, where an endpoint names', () => {
     }
   }
 
-  const said = (header: Pick<BlockHeader, 'number' | 'timestamp' | 'hash'> | undefined): string =>
+  const answer = (
+    header: Pick<BlockHeader, 'number' | 'timestamp' | 'hash'> | undefined,
+  ): string =>
     header === undefined ? 'none' : `${header.number} ${header.timestamp} ${header.hash}`;
 
   const trueBlock = (truth: FakeChain, number: number): string =>
-    said({
+    answer({
       number: BigInt(number),
       timestamp: truth.timestamp(number),
       hash: truth.blockHash(number),

@@ -92,8 +92,8 @@ describe('HeadWatcher', () => {
       await chain.confirmLeap(view, await view.latestBlock());
     };
     // The second one begins while the word of the first is not looked into yet.
-    const said = await view.latestBlock();
-    await Promise.allSettled([look(), chain.confirmLeap(view, said), look()]);
+    const answer = await view.latestBlock();
+    await Promise.allSettled([look(), chain.confirmLeap(view, answer), look()]);
     expect(chain.newestKnownBlock).toBe(19n);
   });
 

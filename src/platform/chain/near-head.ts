@@ -35,7 +35,7 @@ export interface NearHeadAnswer<T> {
  *
  * @returns also whether they contradict each other, which a third one may decide.
  */
-export type Join<T> = (said: readonly T[]) => {
+export type Join<T> = (replies: readonly T[]) => {
   readonly value: T;
   readonly isContradicted: boolean;
 };
@@ -145,11 +145,11 @@ async function askTwo<T>(
   };
   const two = await answersOf(views.slice(0, 2));
   const isSettled = two.length === 2 && !join(two.map(({ value }) => value)).isContradicted;
-  const said = isSettled ? two : [...two, ...(await answersOf(views.slice(2, 3)))];
-  const by = said.map(({ view }) => view);
-  const [only, another] = said;
+  const replies = isSettled ? two : [...two, ...(await answersOf(views.slice(2, 3)))];
+  const by = replies.map(({ view }) => view);
+  const [only, another] = replies;
   if (only === undefined) return undefined;
-  if (another !== undefined) return { value: join(said.map(({ value }) => value)).value, by };
+  if (another !== undefined) return { value: join(replies.map(({ value }) => value)).value, by };
   // It may have turned out only now that another one is away, or cannot run calls at all.
   const isMissing = views.slice(0, 3).some((one) => one !== only.view && countsForQuorum(one));
   return isMissing ? undefined : { value: only.value, by };

@@ -41,9 +41,9 @@ describe('the account of a payer, as two nodes see it', () => {
     await nodes(2);
   });
 
-  const lies = (about: string, said: unknown, at?: string): void => {
+  const lies = (about: string, answer: unknown, at?: string): void => {
     liar.lie = (method, params) =>
-      method === about && (at === undefined || params[1] === at) ? result(said) : undefined;
+      method === about && (at === undefined || params[1] === at) ? result(answer) : undefined;
   };
 
   it('is what both say', async () => {
@@ -53,17 +53,17 @@ describe('the account of a payer, as two nodes see it', () => {
   it.each([
     ['eth_getTransactionCount', '0x64'],
     ['eth_getBalance', '0x0'],
-  ])('is nothing while they contradict each other about a block (%s)', async (method, said) => {
-    lies(method, said);
+  ])('is nothing while they contradict each other about a block (%s)', async (method, answer) => {
+    lies(method, answer);
     await expect(confirmedPayer(chain, PAYER, HASH)).rejects.toThrow(EndpointsDisagreeError);
   });
 
   it.each([
     ['eth_getTransactionCount', '0x64'],
     ['eth_getBalance', '0x0'],
-  ])('is what two of three say (%s)', async (method, said) => {
+  ])('is what two of three say (%s)', async (method, answer) => {
     await nodes(3);
-    lies(method, said);
+    lies(method, answer);
     expect(await confirmedPayer(chain, PAYER, HASH)).toEqual(TRUTH);
   });
 

@@ -61,31 +61,31 @@ interface EndpointClaim<T> {
  */
 export async function quorumRead<T>(context: QuorumContext, question: Question<T>): Promise<T> {
   const asked = ableAmong(presentAmong(context.views), question);
-  const said: EndpointClaim<T>[] = question.known === undefined ? [] : [question.known];
+  const claims: EndpointClaim<T>[] = question.known === undefined ? [] : [question.known];
   const waiting = asked.filter(({ health }) => health !== question.known?.view.health);
   /** What one has proved that it cannot answer it does not witness. */
   const unable = new Set<EndpointHealth>();
   let isAnyMissing = false;
-  while (waiting.length > 0 && !isSettled(said)) {
+  while (waiting.length > 0 && !isSettled(claims)) {
     const answers = await Promise.all(
-      waiting.splice(0, Math.max(1, 2 - said.length)).map((view) => ask(view, question)),
+      waiting.splice(0, Math.max(1, 2 - claims.length)).map((view) => ask(view, question)),
     );
-    said.push(...answers.flatMap((one) => one.said ?? []));
+    claims.push(...answers.flatMap((one) => one.claims ?? []));
     for (const { view, isUnable } of answers) if (isUnable) unable.add(view.health);
-    isAnyMissing ||= answers.some((one) => one.said === undefined && !one.isUnable);
+    isAnyMissing ||= answers.some((one) => one.claims === undefined && !one.isUnable);
   }
-  const agreed = agreedAmong(said);
-  if (said.length > 1) {
-    if (differ(said)) context.onDisagreement(question.what);
+  const agreed = agreedAmong(claims);
+  if (claims.length > 1) {
+    if (differ(claims)) context.onDisagreement(question.what);
     if (agreed !== undefined) return agreed.value;
-    throw differ(said)
+    throw differ(claims)
       ? new EndpointsDisagreeError(context.chainId, question.what)
       : new ChainUnavailableError(context.chainId, question.what);
   }
-  const [only] = said;
+  const [only] = claims;
   if (isAnyMissing) context.onMissingEndpoint();
   // One that was there a moment ago has a second chance; if it stays away it is absent then.
-  const mayComeBack = isAnyMissing && isAnySilentPresent(asked, said, unable);
+  const mayComeBack = isAnyMissing && isAnySilentPresent(asked, claims, unable);
   if (only === undefined || mayComeBack) {
     throw new ChainUnavailableError(context.chainId, question.what);
   }
@@ -127,47 +127,49 @@ function ableAmong<T>(present: readonly ChainView[], question: Question<T>): rea
 
 interface Answer<T> {
   readonly view: ChainView;
-  readonly said: EndpointClaim<T> | undefined;
+  readonly claims: EndpointClaim<T> | undefined;
   readonly isUnable: boolean;
 }
 
 async function ask<T>(view: ChainView, { read, ability }: Question<T>): Promise<Answer<T>> {
   try {
     const claim = await read(view.within(ENDPOINT_TIMEOUT_MS));
-    return { view, said: { view, claim }, isUnable: false };
+    return { view, claims: { view, claim }, isUnable: false };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
     // What it was asked beside this question proves nothing of this one.
     const isOfThis = ability === undefined || view.health.refusals.has(ability);
-    return { view, said: undefined, isUnable: isOfThis && error instanceof CannotAnswerError };
+    return { view, claims: undefined, isUnable: isOfThis && error instanceof CannotAnswerError };
   }
 }
 
-function isSettled<T>(said: readonly EndpointClaim<T>[]): boolean {
-  return agreedAmong(said) !== undefined;
+function isSettled<T>(claims: readonly EndpointClaim<T>[]): boolean {
+  return agreedAmong(claims) !== undefined;
 }
 
 /** What two of them say alike. */
-function agreedAmong<T>(said: readonly EndpointClaim<T>[]): Claim<T> | undefined {
-  return said.find(({ claim: { key } }, index) =>
-    said.some((other, place) => place > index && other.claim.key === key),
+function agreedAmong<T>(claims: readonly EndpointClaim<T>[]): Claim<T> | undefined {
+  return claims.find(({ claim: { key } }, index) =>
+    claims.some((other, place) => place > index && other.claim.key === key),
   )?.claim;
 }
 
 /** Whether two of them say different things of the same subject. */
-function differ<T>(said: readonly EndpointClaim<T>[]): boolean {
-  return said.some(({ claim }) =>
-    said.some(({ claim: other }) => other.subject === claim.subject && other.key !== claim.key),
+function differ<T>(claims: readonly EndpointClaim<T>[]): boolean {
+  return claims.some(({ claim }) =>
+    claims.some(({ claim: other }) => other.subject === claim.subject && other.key !== claim.key),
   );
 }
 
 function isAnySilentPresent<T>(
   asked: readonly ChainView[],
-  said: readonly EndpointClaim<T>[],
+  claims: readonly EndpointClaim<T>[],
   unable: ReadonlySet<EndpointHealth>,
 ): boolean {
   return asked.some(
     ({ health }) =>
-      isPresent(health) && !unable.has(health) && said.every(({ view }) => view.health !== health),
+      isPresent(health) &&
+      !unable.has(health) &&
+      claims.every(({ view }) => view.health !== health),
   );
 }

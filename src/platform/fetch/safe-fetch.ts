@@ -144,7 +144,7 @@ export class SafeFetch {
       const { bytes, isCutOff } = await this.#read(response.body);
       return { body: bytes, isCutOff };
     };
-    return { ...headOf(url, response), body: said(response.body), start };
+    return { ...headOf(url, response), body: found(response.body), start };
   }
 
   async close(): Promise<void> {
@@ -222,7 +222,7 @@ function headOf(
   return { url, status: response.statusCode, headers };
 }
 
-async function* said(body: Dispatcher.ResponseData['body']): AsyncGenerator<Buffer> {
+async function* found(body: Dispatcher.ResponseData['body']): AsyncGenerator<Buffer> {
   try {
     yield* body as AsyncIterable<Buffer>;
   } catch (error) {

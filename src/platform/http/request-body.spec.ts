@@ -39,9 +39,9 @@ describe('a body', () => {
           if (!(error instanceof HttpException)) throw error;
           return [error.getStatus(), error.message] as const;
         })
-        .then(([status, said]) => {
+        .then(([status, answer]) => {
           read += 1;
-          if (isAnswering) response.writeHead(status).end(`<${status} ${said}>`);
+          if (isAnswering) response.writeHead(status).end(`<${status} ${answer}>`);
         });
     });
     answerInTurn(server);

@@ -124,9 +124,9 @@ function derOf(pem: string): Uint8Array {
 }
 
 function failureOf(error: unknown): KeyServiceError {
-  const said = (error instanceof Error ? error : {}) as { code?: unknown; status?: unknown };
-  const code = [said.code, said.status].map(Number).find((one) => !Number.isNaN(one));
-  return new KeyServiceError(kindOf(code ?? Number.NaN), codeOf(code ?? said.code));
+  const details = (error instanceof Error ? error : {}) as { code?: unknown; status?: unknown };
+  const code = [details.code, details.status].map(Number).find((one) => !Number.isNaN(one));
+  return new KeyServiceError(kindOf(code ?? Number.NaN), codeOf(code ?? details.code));
 }
 
 function kindOf(code: number): SignFailure {

@@ -15,8 +15,8 @@ export const traceRequests: Middleware = (request, response, next) => {
   const method = request.method ?? '';
   const span = tracer().startSpan(method, { kind: SpanKind.SERVER }, parent);
   const own = trace.setSpan(parent, span);
-  const said = traceparentOf(own);
-  if (said !== undefined) response.setHeader('traceparent', said);
+  const sent = traceparentOf(own);
+  if (sent !== undefined) response.setHeader('traceparent', sent);
   const { socket } = request;
   response.once('close', () => {
     const route = routeOf(request);

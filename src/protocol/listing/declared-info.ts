@@ -27,12 +27,12 @@ interface DeclaredInfo {
 
 /** `info` of the extension, read into what is published of it. */
 export function readInfo(
-  said: unknown,
+  declared: unknown,
   path: string,
   notes: Set<ListingNote>,
 ): DeclaredInfo | Fault {
   const at = `${path}.input`;
-  const info = readOptionalObject(said);
+  const info = readOptionalObject(declared);
   const input = readOptionalObject(info?.['input']);
   if (info === undefined || input === undefined) {
     return { code: 'info_missing', path: at, expected: 'what the caller sends' };
@@ -88,8 +88,8 @@ function readRequest(
 
 function readTool(input: JsonObject, path: string): DeclaredInfo | Fault {
   const { transport, inputSchema, example } = input;
-  const said = input['toolName'];
-  const { text: toolName, isCut } = plainText(said, TOOL_NAME_MAX);
+  const declared = input['toolName'];
+  const { text: toolName, isCut } = plainText(declared, TOOL_NAME_MAX);
   // Of two names that look alike one would be the other's.
   if (toolName === undefined || isCut) {
     const expected = `a name of at most ${TOOL_NAME_MAX} characters`;
@@ -117,8 +117,8 @@ function readTool(input: JsonObject, path: string): DeclaredInfo | Fault {
   };
 }
 
-function readOutput(said: unknown, notes: Set<ListingNote>): JsonObject | undefined {
-  const output = readOptionalObject(said);
+function readOutput(declared: unknown, notes: Set<ListingNote>): JsonObject | undefined {
+  const output = readOptionalObject(declared);
   if (output === undefined) return undefined;
   const { example } = output;
   const [type, format] = ['type', 'format'].map((name) => plainText(output[name], 32).text);
@@ -136,8 +136,8 @@ function readOutput(said: unknown, notes: Set<ListingNote>): JsonObject | undefi
  * The schema, for readers of the catalogue. Its regular expressions come from a stranger: they are neither run nor
  * repeated.
  */
-export function readSchema(said: unknown, notes: Set<ListingNote>): JsonObject | undefined {
-  const schema = readOptionalObject(said);
+export function readSchema(declared: unknown, notes: Set<ListingNote>): JsonObject | undefined {
+  const schema = readOptionalObject(declared);
   if (schema === undefined) return undefined;
   if (!isReadableSchema(schema)) {
     notes.add('schema_left_out');
@@ -160,8 +160,8 @@ export function isReadableInfo(info: JsonObject): boolean {
 function namesOthers(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesOthers);
   if (!isJsonObject(value)) return false;
-  return Object.entries(value).some(([said, one]) => {
-    const name = nameSeen(said);
+  return Object.entries(value).some(([declared, one]) => {
+    const name = nameSeen(declared);
     const isReference = name === '$ref' || name === '$id' || name === '$dynamicRef';
     return isReference && typeof one === 'string' ? !one.startsWith('#') : namesOthers(one);
   });

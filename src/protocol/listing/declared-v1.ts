@@ -16,8 +16,8 @@ export function infoOfOutputSchema(outputSchema: unknown): JsonObject | undefine
   if (schema === undefined || input === undefined || input['discoverable'] === false) {
     return undefined;
   }
-  const { type, method: said } = input;
-  const method = typeof said === 'string' ? said.slice(0, 16).toUpperCase() : said;
+  const { type, method: declared } = input;
+  const method = typeof declared === 'string' ? declared.slice(0, 16).toUpperCase() : declared;
   const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH';
   const [queryParams, body, headers] = [QUERY, BODY, HEADERS].map((names) => first(input, names));
   return {
@@ -41,8 +41,8 @@ function first(input: JsonObject, names: readonly string[]): JsonObject | undefi
 }
 
 function bodyTypeOf(input: JsonObject): string {
-  const [said] = BODY_TYPE.map((name) => input[name]).filter((one) => typeof one === 'string');
-  const type = said?.slice(0, 64).toLowerCase() ?? '';
+  const [declared] = BODY_TYPE.map((name) => input[name]).filter((one) => typeof one === 'string');
+  const type = declared?.slice(0, 64).toLowerCase() ?? '';
   if (type.includes('form') || type.includes('multipart')) return 'form-data';
   return type.includes('text') || type.includes('plain') ? 'text' : 'json';
 }

@@ -48,9 +48,9 @@ export function readDeclared(
   allow: AllowedHosts,
   at = '',
 ): ReadDeclaration {
-  const said = readOptionalObject(extensions)?.[BAZAAR];
-  if (said === undefined || said === null) return { kind: 'none' };
-  const bazaar = readOptionalObject(said);
+  const declared = readOptionalObject(extensions)?.[BAZAAR];
+  if (declared === undefined || declared === null) return { kind: 'none' };
+  const bazaar = readOptionalObject(declared);
   return read(
     {
       x402Version: 2,
@@ -90,34 +90,34 @@ export function readOffer(
   );
 }
 
-function read(said: Said, allow: AllowedHosts): ReadDeclaration {
+function read(declared: Said, allow: AllowedHosts): ReadDeclaration {
   const notes = new Set<ListingNote>();
-  const url = readResourceUrl(said.resource['url'], said.urlPath, allow);
+  const url = readResourceUrl(declared.resource['url'], declared.urlPath, allow);
   if (isFault(url)) return refused(url, undefined);
   const concrete = url.origin + url.path;
-  const info = readInfo(said.info, said.infoPath, notes);
+  const info = readInfo(declared.info, declared.infoPath, notes);
   if ('code' in info) return refused(info, concrete);
   if (url.origin.startsWith('mcp:') && info.type !== 'mcp') {
     const expected = 'an http: or https: URL for requests';
-    return refused({ code: 'resource_scheme', path: said.urlPath, expected }, concrete);
+    return refused({ code: 'resource_scheme', path: declared.urlPath, expected }, concrete);
   }
-  const routeTemplate = info.type === 'http' ? templateOf(said, url, notes) : undefined;
-  const schema = readSchema(said.schema, notes);
+  const routeTemplate = info.type === 'http' ? templateOf(declared, url, notes) : undefined;
+  const schema = readSchema(declared.schema, notes);
   const { type, method, toolName } = info;
   const listing: Listing = {
-    x402Version: said.x402Version,
+    x402Version: declared.x402Version,
     type,
     resource: routeTemplate === undefined ? concrete : url.origin + routeTemplate,
     ...(routeTemplate !== undefined && { exampleUrl: concrete }),
     ...(method !== undefined && { method }),
     ...(toolName !== undefined && { toolName }),
-    ...wordsOf(said.resource, notes),
+    ...wordsOf(declared.resource, notes),
     bazaar: {
       info: info.info,
       ...(schema && { schema }),
       ...(routeTemplate !== undefined && { routeTemplate }),
     },
-    offer: readListedOffer(said.requirements),
+    offer: readListedOffer(declared.requirements),
   };
   return { kind: 'listing', listing, notes: [...notes].sort() };
 }
@@ -141,26 +141,26 @@ function templateOf(
 export type Words = Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>;
 
 /** {@link Words} as they are listed, wherever they were said. */
-export function readWords(said: JsonObject): Words {
-  return wordsOf(said, new Set());
+export function readWords(declared: JsonObject): Words {
+  return wordsOf(declared, new Set());
 }
 
 /** Reads the texts of a declaration. A text that is malformed is left out, with a note. */
-function wordsOf(said: JsonObject, notes: Set<ListingNote>): Words {
+function wordsOf(declared: JsonObject, notes: Set<ListingNote>): Words {
   const kept = <T>(value: T | undefined, name: string, note: ListingNote): T | undefined => {
-    if (value === undefined && isSaid(said[name])) notes.add(note);
+    if (value === undefined && isSaid(declared[name])) notes.add(note);
     return value;
   };
-  const { text: description, isCut } = plainText(said['description']);
-  if (isCut && isSaid(said['description'])) notes.add('description_cut');
-  const mimeType = kept(mimeTypeOf(said['mimeType']), 'mimeType', 'mime_type_left_out');
+  const { text: description, isCut } = plainText(declared['description']);
+  if (isCut && isSaid(declared['description'])) notes.add('description_cut');
+  const mimeType = kept(mimeTypeOf(declared['mimeType']), 'mimeType', 'mime_type_left_out');
   const serviceName = kept(
-    serviceNameOf(said['serviceName']),
+    serviceNameOf(declared['serviceName']),
     'serviceName',
     'service_name_left_out',
   );
-  const tags = kept(tagsOf(said['tags']), 'tags', 'tags_left_out');
-  const iconUrl = kept(iconUrlOf(said['iconUrl']), 'iconUrl', 'icon_left_out');
+  const tags = kept(tagsOf(declared['tags']), 'tags', 'tags_left_out');
+  const iconUrl = kept(iconUrlOf(declared['iconUrl']), 'iconUrl', 'icon_left_out');
   return {
     ...(description !== undefined && { description }),
     ...(mimeType !== undefined && { mimeType }),
@@ -182,9 +182,9 @@ const EXTRA = ['name', 'version', 'assetTransferMethod', 'facilitatorAddress'];
 function readListedOffer(requirements: JsonObject): ListedOffer {
   const seconds = requirements['maxTimeoutSeconds'];
   const isTime = Number.isSafeInteger(seconds) && Number(seconds) > 0;
-  const said = readOptionalObject(requirements['extra']) ?? {};
+  const declared = readOptionalObject(requirements['extra']) ?? {};
   const extra = EXTRA.flatMap((name) => {
-    const { text, isCut } = plainText(said[name], 128);
+    const { text, isCut } = plainText(declared[name], 128);
     return text === undefined || isCut ? [] : [[name, text] as const];
   });
   return {

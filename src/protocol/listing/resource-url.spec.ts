@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { iconUrlOf, isFault, readResourceUrl, routeTemplateOf, standsFor } from './resource-url.js';
 
-function read(said: unknown, allow: readonly string[] = []): string {
-  const url = readResourceUrl(said, 'resource.url', new Set(allow));
+function read(declared: unknown, allow: readonly string[] = []): string {
+  const url = readResourceUrl(declared, 'resource.url', new Set(allow));
   return isFault(url) ? url.code : url.origin + url.path;
 }
 
@@ -12,8 +12,8 @@ describe('the URL of what is sold', () => {
     ['http://shop.example.com.:8080', 'http://shop.example.com:8080/'],
     ['mcp://tool/weather', 'mcp://tool/weather'],
     ['https://münchen.de/', 'https://xn--mnchen-3ya.de/'],
-  ])('%s is known as %s', (said, known) => {
-    expect(read(said)).toBe(known);
+  ])('%s is known as %s', (declared, known) => {
+    expect(read(declared)).toBe(known);
   });
 
   it.each([
@@ -40,8 +40,8 @@ describe('the URL of what is sold', () => {
     ['http://printer/', 'resource_not_public'],
     ['http://shop.local/', 'resource_not_public'],
     ['http://shop.internal./', 'resource_not_public'],
-  ])('%s is refused: %s', (said, code) => {
-    expect(read(said)).toBe(code);
+  ])('%s is refused: %s', (declared, code) => {
+    expect(read(declared)).toBe(code);
   });
 
   it('may be one that the operator allows', () => {
@@ -56,7 +56,7 @@ describe('the URL of an icon', () => {
     expect(iconUrlOf('https://shop.example.com/i.png?v=2')).toBe(
       'https://shop.example.com/i.png?v=2',
     );
-    for (const said of [
+    for (const declared of [
       'javascript:alert(1)',
       'http://10.0.0.1/i.png',
       'https://a:b@shop.example.com/i.png',
@@ -65,7 +65,7 @@ describe('the URL of an icon', () => {
       5,
       `https://shop.example.com/${'a'.repeat(3000)}`,
     ]) {
-      expect(iconUrlOf(said)).toBeUndefined();
+      expect(iconUrlOf(declared)).toBeUndefined();
     }
   });
 });

@@ -25,15 +25,16 @@ const UNSEEN = /[\p{Cc}\p{Cf}\s]/u;
  * @param path - of the field, for what is said of it.
  */
 export function readResourceUrl(
-  said: unknown,
+  declared: unknown,
   path: string,
   allow: AllowedHosts,
 ): ResourceUrl | Fault {
   const expected = 'an absolute http:, https: or mcp: URL';
-  if (said === undefined || said === null || said === '') {
+  if (declared === undefined || declared === null || declared === '') {
     return { code: 'resource_missing', path, expected };
   }
-  const url = isShortText(said, URL_MAX) && !UNSEEN.test(said) ? parsed(said) : undefined;
+  const url =
+    isShortText(declared, URL_MAX) && !UNSEEN.test(declared) ? parsed(declared) : undefined;
   if (url === undefined) return { code: 'resource_invalid', path, expected };
   if (url.protocol !== 'http:' && url.protocol !== 'https:' && url.protocol !== 'mcp:') {
     return { code: 'resource_scheme', path, expected };
@@ -63,8 +64,9 @@ function isPublicHost(host: string): boolean {
 }
 
 /** The URL of a picture. This service never fetches it. */
-export function iconUrlOf(said: unknown): string | undefined {
-  const url = isShortText(said, URL_MAX) && !UNSEEN.test(said) ? parsed(said) : undefined;
+export function iconUrlOf(declared: unknown): string | undefined {
+  const url =
+    isShortText(declared, URL_MAX) && !UNSEEN.test(declared) ? parsed(declared) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;
   const isPlain = url.username === '' && url.password === '';
   return isPlain && isPublicHost(url.hostname.replace(/\.$/, '')) ? url.href : undefined;
@@ -87,11 +89,11 @@ const DECODINGS_MAX = 5;
  * The template of a route, where it is one and stands for the path it came with: parameter by parameter, part
  * by part. Else a seller could stand for paths it does not sell.
  */
-export function routeTemplateOf(said: unknown, path: string): string | undefined {
-  if (!isShortText(said, URL_MAX) || !TEMPLATE.test(said)) return undefined;
-  const decoded = fullyDecoded(said);
+export function routeTemplateOf(declared: unknown, path: string): string | undefined {
+  if (!isShortText(declared, URL_MAX) || !TEMPLATE.test(declared)) return undefined;
+  const decoded = fullyDecoded(declared);
   if (decoded === undefined || decoded.includes('..') || decoded.includes('://')) return undefined;
-  return standsForParts(said.split('/'), path.split('/')) ? said : undefined;
+  return standsForParts(declared.split('/'), path.split('/')) ? declared : undefined;
 }
 
 /** Scheme, nothing, and host with port: what stands before the path of a URL that is split at its slashes. */

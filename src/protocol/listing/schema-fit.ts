@@ -258,8 +258,8 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isJsonObject,
 };
 
-function fitType(said: unknown, value: unknown, path: string): Fit {
-  const names: readonly unknown[] = Array.isArray(said) ? said : [said];
+function fitType(declared: unknown, value: unknown, path: string): Fit {
+  const names: readonly unknown[] = Array.isArray(declared) ? declared : [declared];
   const isKnown = names.every((name) => typeof name === 'string' && Object.hasOwn(TYPES, name));
   if (!isKnown) return 'maybe';
   const isOne = names.some((name) => TYPES[String(name)]?.(value) === true);

@@ -12,8 +12,8 @@ describe('a seller’s text', () => {
     ['hidden \u{E0041}\u{E0042}words\u{E0101}', 'hidden words'],
     ['half \uD83D a pair', 'half  a pair'],
     ['Wetter \u{1F326} 天気', 'Wetter \u{1F326} 天気'],
-  ])('%j is shown as %j', (said, shown) => {
-    expect(plainText(said).text).toBe(shown);
+  ])('%j is shown as %j', (declared, shown) => {
+    expect(plainText(declared).text).toBe(shown);
   });
 
   it('is cut, and never within a character', () => {
@@ -25,16 +25,16 @@ describe('a seller’s text', () => {
     expect(plainText('a'.repeat(500))).toEqual({ text: 'a'.repeat(500), isCut: false });
   });
 
-  it.each([undefined, null, 1, {}, [], '', '   ', '\u202E'])('is undefined for %j', (said) => {
-    expect(plainText(said).text).toBeUndefined();
+  it.each([undefined, null, 1, {}, [], '', '   ', '\u202E'])('is undefined for %j', (declared) => {
+    expect(plainText(declared).text).toBeUndefined();
   });
 });
 
 describe('names of a service', () => {
   it('are short and printable', () => {
     expect(serviceNameOf('Weather 24')).toBe('Weather 24');
-    for (const said of ['', 'a'.repeat(33), 'Wetter\n', 'Ünder', '<b>', 7, null]) {
-      expect(serviceNameOf(said)).toBeUndefined();
+    for (const declared of ['', 'a'.repeat(33), 'Wetter\n', 'Ünder', '<b>', 7, null]) {
+      expect(serviceNameOf(declared)).toBeUndefined();
     }
   });
 
@@ -55,18 +55,18 @@ describe('names of a service', () => {
     for (const type of ['application/json', 'text/plain; charset=utf-8', 'image/svg+xml']) {
       expect(mimeTypeOf(type)).toBe(type);
     }
-    for (const said of ['json', 'a/b/c', 'text/html\r\nx: y', '<b>/c', 5]) {
-      expect(mimeTypeOf(said)).toBeUndefined();
+    for (const declared of ['json', 'a/b/c', 'text/html\r\nx: y', '<b>/c', 5]) {
+      expect(mimeTypeOf(declared)).toBeUndefined();
     }
   });
 });
 
 describe('a seller’s JSON', () => {
   it('is repeated without names and characters that mean something else', () => {
-    const said: unknown = JSON.parse(
+    const declared: unknown = JSON.parse(
       '{"__proto__":{"isAdmin":true},"constructor":1,"a\\u202eb":["x\\u0000y\\n",{"prototype":1,"ok":null}]}',
     );
-    const copy = plainJson(said);
+    const copy = plainJson(declared);
     expect(copy).toEqual({ ab: ['xy\n', { ok: null }] });
     expect((copy as { isAdmin?: unknown }).isAdmin).toBeUndefined();
   });

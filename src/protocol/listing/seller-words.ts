@@ -29,34 +29,34 @@ interface PlainText {
 }
 
 /** A seller's text as people may be shown it. */
-export function plainText(said: unknown, most: number = DESCRIPTION_MAX): PlainText {
-  if (typeof said !== 'string') return { text: undefined, isCut: said !== undefined };
+export function plainText(declared: unknown, most: number = DESCRIPTION_MAX): PlainText {
+  if (typeof declared !== 'string') return { text: undefined, isCut: declared !== undefined };
   // Bounded first: nothing below costs more for a longer one.
-  const bounded = said.slice(0, most * 4).replace(/\s+/g, ' ');
+  const bounded = declared.slice(0, most * 4).replace(/\s+/g, ' ');
   const plain = bounded.replace(UNSEEN, '').replace(TAG, '').replace(REST_OF_TAG, '');
   const clean = plain.trim();
   const text = clean.slice(0, most).replace(/[\uD800-\uDBFF]$/, '');
-  return { text: text === '' ? undefined : text, isCut: text.length < said.length };
+  return { text: text === '' ? undefined : text, isCut: text.length < declared.length };
 }
 
 /**
  * Whether it can be looked for: no zero and no half of a character, which no database keeps, and no sign that
  * stands for bytes which were no text.
  */
-export function isText(said: string): boolean {
-  return !/[\0\p{Cs}\uFFFD]/u.test(said);
+export function isText(declared: string): boolean {
+  return !/[\0\p{Cs}\uFFFD]/u.test(declared);
 }
 
 /** The name of a service: some printable characters. */
-export function serviceNameOf(said: unknown): string | undefined {
-  return isShortText(said, NAME_MAX) && PRINTABLE.test(said) ? said : undefined;
+export function serviceNameOf(declared: unknown): string | undefined {
+  return isShortText(declared, NAME_MAX) && PRINTABLE.test(declared) ? declared : undefined;
 }
 
 /** The first five tags that are some, each once. */
-export function tagsOf(said: unknown): readonly string[] | undefined {
-  if (!Array.isArray(said)) return undefined;
+export function tagsOf(declared: unknown): readonly string[] | undefined {
+  if (!Array.isArray(declared)) return undefined;
   const tags = new Map<string, string>();
-  for (const one of said.slice(0, TAGS_READ_MAX) as readonly unknown[]) {
+  for (const one of declared.slice(0, TAGS_READ_MAX) as readonly unknown[]) {
     const tag = serviceNameOf(one);
     if (tag !== undefined && !tags.has(tag.toLowerCase())) tags.set(tag.toLowerCase(), tag);
     if (tags.size === TAGS_MAX) break;
@@ -64,8 +64,8 @@ export function tagsOf(said: unknown): readonly string[] | undefined {
   return tags.size === 0 ? undefined : [...tags.values()];
 }
 
-export function mimeTypeOf(said: unknown): string | undefined {
-  return isShortText(said, MIME_MAX) && MIME.test(said) ? said : undefined;
+export function mimeTypeOf(declared: unknown): string | undefined {
+  return isShortText(declared, MIME_MAX) && MIME.test(declared) ? declared : undefined;
 }
 
 /** Names that mean something else to programs than to the seller. */

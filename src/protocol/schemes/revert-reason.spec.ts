@@ -63,8 +63,8 @@ describe('what a failed simulation shows', () => {
     [`0xdeadbeef${'11'.repeat(64)}`, 'with the error 0xdeadbeef'],
     [text('FiatTokenV2: invalid signature'), 'with a text that means InvalidSignature'],
     [text('Visit my shop'), 'with an unknown text (0x08c379a0)'],
-  ])('is described without text of the contract: %s', (data, said) => {
-    expect(inWords({ status: 'reverted', data })).toBe(`The call reverts ${said}.`);
+  ])('is described without text of the contract: %s', (data, answer) => {
+    expect(inWords({ status: 'reverted', data })).toBe(`The call reverts ${answer}.`);
   });
 
   it('may be that nothing is paid, or that no gas is left', () => {

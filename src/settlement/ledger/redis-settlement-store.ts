@@ -244,13 +244,13 @@ export class RedisSettlementStore implements SettlementStore {
     requester,
     isAccepted,
   }: AcknowledgedSale): Promise<boolean> {
-    const said = await this.#run(
+    const stored = await this.#run(
       REQUESTER_SCRIPTS.replaySale,
       chainId,
       [keys.recordKey(chainId, id), keys.lostSaleKey(chainId, authorizationId)],
       [requester.id, requester.keyTag, isAccepted ? '1' : '', this.limits.tombstoneSeconds],
     );
-    return said === 1;
+    return stored === 1;
   }
 
   async replayWithdrawal({ ref, reason }: AcknowledgedWithdrawal): Promise<boolean> {

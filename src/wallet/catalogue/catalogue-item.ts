@@ -80,14 +80,15 @@ export function readItem(sent: JsonObject, known: KnownContracts): CatalogueItem
 }
 
 /** A URL as it is shown and sent. */
-function readUrl(said: unknown): string | undefined {
-  if (!isShortText(said, URL_MAX) || !PLAIN_URL.test(said) || !isUrl(said)) return undefined;
-  const { username, password } = new URL(said);
-  return username === '' && password === '' ? said : undefined;
+function readUrl(declared: unknown): string | undefined {
+  if (!isShortText(declared, URL_MAX) || !PLAIN_URL.test(declared) || !isUrl(declared))
+    return undefined;
+  const { username, password } = new URL(declared);
+  return username === '' && password === '' ? declared : undefined;
 }
 
-function readChain(said: unknown): number | undefined {
-  return isShortText(said, 64) ? (chainIdOf(said) ?? chainIdOfV1Name(said)) : undefined;
+function readChain(declared: unknown): number | undefined {
+  return isShortText(declared, 64) ? (chainIdOf(declared) ?? chainIdOfV1Name(declared)) : undefined;
 }
 
 function priceOf(
@@ -120,23 +121,25 @@ function callOf(type: 'http' | 'mcp', sent: JsonObject, input: JsonObject): stri
   return isShortText(method, 8) && METHOD.test(method) ? method : undefined;
 }
 
-function countOf(said: unknown): { readonly otherPayees?: number } {
-  return Number.isSafeInteger(said) && Number(said) >= 0 ? { otherPayees: Number(said) } : {};
+function countOf(declared: unknown): { readonly otherPayees?: number } {
+  return Number.isSafeInteger(declared) && Number(declared) >= 0
+    ? { otherPayees: Number(declared) }
+    : {};
 }
 
-function dateOf(said: unknown): { readonly lastPaid?: string } {
-  const at = isShortText(said, 40) ? Date.parse(said) : Number.NaN;
+function dateOf(declared: unknown): { readonly lastPaid?: string } {
+  const at = isShortText(declared, 40) ? Date.parse(declared) : Number.NaN;
   return Number.isNaN(at) ? {} : { lastPaid: new Date(at).toISOString() };
 }
 
 /** Field by field: one that is wrong is left out alone. */
-function qualityOf(said: unknown): { readonly quality?: z.infer<typeof QualityOutput> } {
-  if (!isJsonObject(said)) return {};
+function qualityOf(declared: unknown): { readonly quality?: z.infer<typeof QualityOutput> } {
+  if (!isJsonObject(declared)) return {};
   const counted = NUMBERS.flatMap((name) => {
-    const value = said[name];
+    const value = declared[name];
     return typeof value === 'number' && Number.isFinite(value) ? [[name, value] as const] : [];
   });
-  const { lastPaid: lastCalledAt } = dateOf(said['lastCalledAt']);
+  const { lastPaid: lastCalledAt } = dateOf(declared['lastCalledAt']);
   return {
     quality: {
       ...Object.fromEntries(counted),

@@ -25,8 +25,8 @@ export function declaredWords(sent: JsonObject): DeclaredWords {
   const { mimeType } = sent;
   const serviceName = wordsOf(sent['serviceName'], NAME_MAX);
   const description = wordsOf(sent['description'], DESCRIPTION_MAX);
-  const said = Array.isArray(sent['tags']) ? (sent['tags'] as unknown[]) : [];
-  const tags = said.slice(0, TAGS_MAX).flatMap((tag) => wordsOf(tag, NAME_MAX) ?? []);
+  const declared = Array.isArray(sent['tags']) ? (sent['tags'] as unknown[]) : [];
+  const tags = declared.slice(0, TAGS_MAX).flatMap((tag) => wordsOf(tag, NAME_MAX) ?? []);
   const mime = mimeTypeOf(mimeType);
   return {
     ...(serviceName !== undefined && { serviceName }),
@@ -36,15 +36,15 @@ export function declaredWords(sent: JsonObject): DeclaredWords {
   };
 }
 
-export function wordsOf(said: unknown, most: number): string | undefined {
-  const { text } = plainText(said, most);
+export function wordsOf(declared: unknown, most: number): string | undefined {
+  const { text } = plainText(declared, most);
   return text === undefined ? undefined : withoutLinks(text);
 }
 
 /** JSON of a seller, as it said it but for links and what is not seen; `undefined` where it is too large. */
-export function declaredJson(said: unknown): JsonObject | undefined {
-  if (!isJsonObject(said) || !isWithinBounds(said, JSON_BOUNDS)) return undefined;
-  const plain = withoutLinksIn(plainObject(said)) as JsonObject;
+export function declaredJson(declared: unknown): JsonObject | undefined {
+  if (!isJsonObject(declared) || !isWithinBounds(declared, JSON_BOUNDS)) return undefined;
+  const plain = withoutLinksIn(plainObject(declared)) as JsonObject;
   return JSON.stringify(plain).length <= JSON_MAX ? plain : undefined;
 }
 

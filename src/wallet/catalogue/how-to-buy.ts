@@ -59,9 +59,9 @@ export function howToBuy({ view, offers, info, exampleUrl }: CatalogueItem): Buy
   return { howToBuy: { tool: 'payment_pay', arguments: sent, examples } };
 }
 
-function withParameters(place: URL, said: unknown): URL {
+function withParameters(place: URL, declared: unknown): URL {
   const url = new URL(place);
-  const parameters = isJsonObject(said) ? Object.entries(said) : [];
+  const parameters = isJsonObject(declared) ? Object.entries(declared) : [];
   for (const [name, value] of parameters.slice(0, PARAMETERS_MAX)) {
     url.searchParams.set(name, textOf(value));
   }

@@ -58,12 +58,12 @@ export class ServiceFinder {
   async details(asked: z.infer<typeof ServiceDetailsInput>): Promise<Details> {
     const { item, ofTemplate } = await this.#find(asked);
     const { view, info, schema, exampleUrl } = item;
-    const said = { input: info['input'], output: info['output'], schema };
-    const shown: Partial<Record<keyof typeof said, Record<string, unknown>>> = {};
+    const declared = { input: info['input'], output: info['output'], schema };
+    const shown: Partial<Record<keyof typeof declared, Record<string, unknown>>> = {};
     const leftOut: Details['declaredBySeller']['leftOut'] = [];
     for (const part of ['input', 'output', 'schema'] as const) {
-      if (said[part] === undefined) continue;
-      const plain = declaredJson(said[part]);
+      if (declared[part] === undefined) continue;
+      const plain = declaredJson(declared[part]);
       if (plain === undefined) leftOut.push(part);
       else shown[part] = { ...plain };
     }

@@ -127,10 +127,10 @@ function mcp(operationId: string): JsonObject {
       415: { description: 'The content type is another one than `application/json`.' },
     },
   } as const;
-  const said = operationOf(
+  const shown = operationOf(
     operationId,
     'The wallet as tools of the Model Context Protocol.',
     facts,
   );
-  return { post: { ...(said as JsonObject), responses: answersOf(facts) as JsonObject } };
+  return { post: { ...(shown as JsonObject), responses: answersOf(facts) as JsonObject } };
 }

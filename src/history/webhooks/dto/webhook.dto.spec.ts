@@ -54,9 +54,9 @@ describe('a webhook that is asked for', () => {
     [{ url: URL_, description: 'a\u0000' }, /^description /],
     [{ url: URL_, description: 'a'.repeat(257) }, /^description /],
   ])('is refused: %j', async (sent, why) => {
-    const said = await problem(WebhookCreationDto, sent);
-    expect(said).toMatch(why);
-    expect(said).not.toContain('hunter2');
+    const answer = await problem(WebhookCreationDto, sent);
+    expect(answer).toMatch(why);
+    expect(answer).not.toContain('hunter2');
   });
 
   it('changes one thing at a time', async () => {

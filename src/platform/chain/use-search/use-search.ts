@@ -227,8 +227,8 @@ export class UseSearch {
       const value = isUser
         ? { transaction: hash, blockNumber, blockHash, logIndex, ...(moved && { moved }) }
         : undefined;
-      const said = [blockHash, blockNumber, isUser, logIndex, moved?.payTo, moved?.amount];
-      return { value, key: said.join(' '), subject: blockHash };
+      const facts = [blockHash, blockNumber, isUser, logIndex, moved?.payTo, moved?.amount];
+      return { value, key: facts.join(' '), subject: blockHash };
     };
     const use = await this.chain.quorumRead({ what: 'receipt', read });
     if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'a search');

@@ -44,12 +44,13 @@ export function readEip712Domain(
 
 /** Domains a token may have, the likeliest first. */
 export function domainCandidates(
-  said: { readonly name: string | undefined; readonly version: string | undefined },
+  stated: { readonly name: string | undefined; readonly version: string | undefined },
   own: DomainName | undefined,
   hints: readonly DomainName[],
 ): readonly DomainName[] {
-  const versions = said.version === undefined ? USUAL_VERSIONS : [said.version, ...USUAL_VERSIONS];
-  const names = said.name === undefined ? [] : [said.name];
+  const versions =
+    stated.version === undefined ? USUAL_VERSIONS : [stated.version, ...USUAL_VERSIONS];
+  const names = stated.name === undefined ? [] : [stated.name];
   const guesses = names.flatMap((name) => versions.map((version) => ({ name, version })));
   const all = [...(own === undefined ? [] : [own]), ...hints.filter(isShort), ...guesses];
   return all.filter((one, index) => all.findIndex((other) => isSameDomain(one, other)) === index);

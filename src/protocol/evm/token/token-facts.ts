@@ -77,12 +77,12 @@ export async function readTokenFacts(
       ask(authorizationStateCall(token, signer.address, signer.nonce)),
       ask(noncesCall(token, signer.address)),
     ]);
-  const said = {
+  const stated = {
     name: shortText(decodeText(name), TOKEN_NAME_MAX),
     version: shortText(decodeText(version), TOKEN_VERSION_MAX),
   };
   const place = { chainId: chain.chainId, token };
-  const candidates = domainCandidates(said, readEip712Domain(ownDomain, place), hints);
+  const candidates = domainCandidates(stated, readEip712Domain(ownDomain, place), hints);
   const proven = provenDomain(candidates, separator, place);
   const trial = new Trial(ask, unknown, { ...place, ...(proven ?? candidates[0] ?? NO_NAME) });
   const permitNonce = decodeUint(nonce);
@@ -92,7 +92,7 @@ export async function readTokenFacts(
     permitNonce === undefined ? absence(nonce) : trial.permit(signer, permitNonce),
   ]);
   return {
-    ...said,
+    ...stated,
     symbol: shortText(decodeText(symbol), SYMBOL_MAX),
     decimals: decimalsOf(decimals),
     domain: proven ?? (trial.hasWorked ? candidates[0] : undefined),

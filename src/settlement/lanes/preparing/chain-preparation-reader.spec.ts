@@ -46,8 +46,8 @@ describe('how far the own transaction of a payer is', () => {
     await nodes(2);
   });
 
-  const lies = (about: string, said: unknown): void => {
-    liar.lie = (method) => (method === about ? result(said) : undefined);
+  const lies = (about: string, answer: unknown): void => {
+    liar.lie = (method) => (method === about ? result(answer) : undefined);
   };
   const look = () => reader.look(PAYER, PREPARATION);
 
@@ -61,11 +61,11 @@ describe('how far the own transaction of a payer is', () => {
     ['its nonce is used', 'eth_getTransactionCount', '0x6'],
     ['a nonce before it is free', 'eth_getTransactionCount', '0x1'],
     ['the payer has nothing', 'eth_getBalance', '0x0'],
-  ])('is not known while one of two says that %s', async (_, method, said) => {
-    lies(method, said);
+  ])('is not known while one of two says that %s', async (_, method, answer) => {
+    lies(method, answer);
     await expect(look()).rejects.toThrow(EndpointsDisagreeError);
     await nodes(3);
-    lies(method, said);
+    lies(method, answer);
     expect(await look()).toEqual({ isDone: false, usedNonces: 3, balanceWei: 1000n });
   });
 

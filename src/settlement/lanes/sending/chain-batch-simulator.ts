@@ -295,14 +295,14 @@ function saidOfEach<T extends Sendable>(look: Looked<T>): ReadonlyMap<string, Sa
 function saidByTwo<T extends Sendable>(
   looks: readonly Looked<T>[],
 ): { readonly looked: Looked<T>; readonly contradictions: readonly T[] } {
-  const said = looks.map(saidOfEach);
+  const outcomes = looks.map(saidOfEach);
   const groups = looks.flatMap((look) => look.groups);
   const joint = new Map<string, { items: T[]; gas: bigint }>();
   const refusals: { item: T; reason: Reason }[] = [];
   const undecided: T[] = [];
   const contradictions: T[] = [];
-  for (const id of said[0]?.keys() ?? []) {
-    const words = said.flatMap((one) => one.get(id) ?? []);
+  for (const id of outcomes[0]?.keys() ?? []) {
+    const words = outcomes.flatMap((one) => one.get(id) ?? []);
     const [first] = words;
     // Where one looks at it beside the loop, that look decides.
     if (first === undefined || words.length < looks.length) continue;
