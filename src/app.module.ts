@@ -3,7 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import { DiscoveryModule } from './discovery/discovery.module.js';
 import { DISCOVERY_OPENAPI } from './discovery/discovery.openapi.js';
-import { LearningModule, learnsListings } from './discovery/learning/learning.module.js';
+import { IndexingModule, learnsListings } from './discovery/learning/learning.module.js';
 import { AssetDirectory } from './facilitator/assets/asset-directory.js';
 import { AssetsModule } from './facilitator/assets/assets.module.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
@@ -93,7 +93,7 @@ export class AppModule {
         ...(config.usesLedger ? [QueueModule.forRoot(config), ArchiveModule.forRoot(config)] : []),
         ...history,
         ...discovery,
-        ...(learnsListings(config) ? [LearningModule] : []),
+        ...(learnsListings(config) ? [IndexingModule] : []),
         ...webhooks,
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule] : []),

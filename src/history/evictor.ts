@@ -2,7 +2,7 @@ import type {
   CooledSettlement,
   CooledSettlements,
   Parting,
-  PartingVerdict,
+  EvictionDecision,
 } from '../settlement/ledger/cooled-settlements.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
@@ -70,7 +70,7 @@ export class Evictor {
 function verdictOf(
   { id, settlement }: CooledSettlement,
   archived: ReadonlyMap<string, ArchivedSettlement>,
-): PartingVerdict {
+): EvictionDecision {
   if (settlement === undefined || !mayLeave(settlement)) return 'stays';
   const known = archived.get(id);
   return known !== undefined && holdsAllOf(known, settlement) ? 'leaves' : 'later';

@@ -24,7 +24,7 @@ import { registerScheme } from '../protocol/schemes/registry.js';
 import { ChainOutcomeResolver } from './lanes/following/chain-outcome-resolver.js';
 import { ChainReceiptReader } from './lanes/following/chain-receipt-reader.js';
 import { ChainBatchSimulator } from './lanes/sending/chain-batch-simulator.js';
-import { LearnedGasEstimates } from './lanes/sending/gas-estimates.js';
+import { MeasuredGasEstimates } from './lanes/sending/gas-estimates.js';
 import { AssetSuspension } from './lanes/sending/suspensions.js';
 import { inclusionChanges, type TrackedAttempt } from './lanes/state/tracked-attempt.js';
 import { paymentFields, readDetails } from './ledger/record.js';
@@ -89,7 +89,7 @@ describe('a settlement of another scheme', () => {
         newestBlock: 1n,
       }),
     } as unknown as EvmChain;
-    const estimates = new LearnedGasEstimates(MAX_GAS);
+    const estimates = new MeasuredGasEstimates(MAX_GAS);
     const simulator = new ChainBatchSimulator(chain, estimates, new AssetSuspension(), {
       walletFactories: new Set<Address>(),
       maxGas: MAX_GAS,

@@ -7,7 +7,7 @@ import { hashOf } from '../../src/protocol/payment/hash.js';
 import { termsOf } from '../../src/protocol/payment/identity.js';
 import type {
   CooledSettlement,
-  PartingVerdict,
+  EvictionDecision,
 } from '../../src/settlement/ledger/cooled-settlements.js';
 import {
   archiverKey,
@@ -112,7 +112,7 @@ describe('settlements that leave a ledger', () => {
     return found.cooled;
   }
 
-  async function part(ref: ClaimRef, verdict: PartingVerdict = 'leaves'): Promise<number> {
+  async function part(ref: ClaimRef, verdict: EvictionDecision = 'leaves'): Promise<number> {
     const one = (await read()).find(({ id }) => id === ref.id);
     if (one === undefined) throw new Error('it has not cooled');
     return cooled.part(at, [{ id: one.id, digest: one.digest, verdict }]);

@@ -33,7 +33,7 @@ export function learnsListings(config: AppConfig): boolean {
   ],
   exports: [CatalogueIndexer, QualityScorer, CatalogueFigures],
 })
-export class LearningModule implements OnModuleInit {
+export class IndexingModule implements OnModuleInit {
   constructor(
     private readonly tables: HistoryTables,
     private readonly learner: CatalogueIndexer,

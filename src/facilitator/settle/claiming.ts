@@ -88,7 +88,7 @@ export class Claiming {
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
       // The claim may have been stored without its answer, and a 202 may have been sold with it.
-      this.deferred.defer(() => this.#giveUp(context, ref, wait.knownHash));
+      this.deferred.defer(() => this.#leave(context, ref, wait.knownHash));
       return {
         answer:
           wait.knownHash === undefined
@@ -187,7 +187,7 @@ export class Claiming {
       return { answer: answers.failure('duplicate_settlement', view.transaction) };
     } catch (error) {
       if (error instanceof RedisUnavailableError) {
-        this.deferred.defer(() => this.#giveUp(context, ref, undefined));
+        this.deferred.defer(() => this.#leave(context, ref, undefined));
       }
       throw error;
     }
@@ -203,7 +203,7 @@ export class Claiming {
   }
 
   /** Gives up what a requester may hold in the ledger. */
-  async #giveUp(
+  async #leave(
     { requester, identity }: NamedContext,
     ref: ClaimRef,
     knownHash: RequesterWait['knownHash'],

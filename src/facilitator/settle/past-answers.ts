@@ -15,7 +15,7 @@ import type { SettleContext } from './settle-context.js';
 import { AcknowledgedAnswers } from './told-answers.js';
 
 /** What the ledger said of a request before it was refused. */
-interface LedgerWord {
+interface LedgerAnswer {
   /** Whether it knows the idempotency key, whatever that is bound to. */
   readonly isKeyKnown: boolean;
   /** A claim that the request made or joined, and that the ledger does not know any more. */
@@ -51,7 +51,7 @@ export class PastAnswers {
   async insteadOf(
     refused: SettleAnswer | undefined,
     context: SettleContext,
-    { isKeyKnown, lost }: LedgerWord,
+    { isKeyKnown, lost }: LedgerAnswer,
   ): Promise<SettleAnswer | undefined> {
     const { request, answers, chain } = context;
     const reason = refused?.body.errorReason;

@@ -26,7 +26,7 @@ interface Answer {
 }
 
 /** The answers about one claim, by requester. */
-interface Kept<T> {
+interface RecentAnswer<T> {
   readonly chainId: number;
   readonly answers: Map<string, T>;
   readonly at: number;
@@ -36,7 +36,7 @@ interface Kept<T> {
 export class RecentAnswers<T extends Answer> {
   /** How often the ledger of a chain went back. */
   readonly #rounds = new Map<number, number>();
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #kept = new Map<string, RecentAnswer<T>>();
   /** When the ledger of a chain last showed itself as it was. */
   readonly #heardAt = new Map<number, number>();
 
@@ -72,7 +72,7 @@ export class RecentAnswers<T extends Answer> {
     this.#heardAt.set(chainId, at);
   }
 
-  #isOver({ chainId, at }: Kept<T>): boolean {
+  #isOver({ chainId, at }: RecentAnswer<T>): boolean {
     const heardAt = this.#heardAt.get(chainId);
     return heardAt !== undefined && heardAt - at > KEPT_MS;
   }

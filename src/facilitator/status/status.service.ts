@@ -51,7 +51,7 @@ interface AuthorizationQuery {
 /** About three hours of BNB Chain. */
 const LOOK_BACK_BLOCKS = 25_000n;
 /** The search for the transaction that used an authorization may take so long; that it is used is known before. */
-const PATIENCE_MS = 1500;
+const USE_SEARCH_TIMEOUT_MS = 1500;
 
 @Injectable()
 export class StatusService {
@@ -221,7 +221,7 @@ async function userOf(
     return outcome.kind === 'found' ? outcome.use : undefined;
   };
   try {
-    const found = await withTimeout(PATIENCE_MS, search());
+    const found = await withTimeout(USE_SEARCH_TIMEOUT_MS, search());
     return found.inTime ? found.value : undefined;
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;

@@ -13,7 +13,7 @@ import type { HiddenUse } from '../../protocol/schemes/scheme.js';
 /** About three hours of BNB Chain: an authorization used earlier is refused without its hash. */
 const LOOK_BACK_BLOCKS = 25_000n;
 /** The refusal is known; its hash is worth waiting for this long. */
-const PATIENCE_MS = 1500;
+const USE_CHECK_TIMEOUT_MS = 1500;
 /** Between two attempts to ask for it. */
 const AGAIN_MS = 50;
 
@@ -44,7 +44,7 @@ export function paidBy(use: Use | undefined): PaidBy | undefined {
 export class UsedAuthorizationFinder {
   /** When a search that begins now is given up. */
   until(): number {
-    return performance.now() + PATIENCE_MS;
+    return performance.now() + USE_CHECK_TIMEOUT_MS;
   }
 
   /**

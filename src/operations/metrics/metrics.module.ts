@@ -1,7 +1,7 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
-import { LearningModule, learnsListings } from '../../discovery/learning/learning.module.js';
+import { IndexingModule, learnsListings } from '../../discovery/learning/learning.module.js';
 import { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { HistoryObserver } from '../../history/history-observer.js';
 import { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
@@ -64,7 +64,7 @@ export class MetricsModule {
       module: MetricsModule,
       imports: [
         ...(settles ? [SettlingHealthModule, LedgerModule, ProcessesModule] : []),
-        ...(learns ? [LearningModule] : []),
+        ...(learns ? [IndexingModule] : []),
         ...measured,
       ],
       controllers: [MetricsController],

@@ -16,7 +16,7 @@ import { mimeTypeOf, plainText, serviceNameOf, tagsOf } from './seller-words.js'
 export const BAZAAR = 'bazaar';
 
 /** A declaration before it is read, wherever it was found. */
-interface Said {
+interface Declared {
   readonly x402Version: 1 | 2;
   /** `url`, `description` and the like, and where they are. */
   readonly resource: JsonObject;
@@ -90,7 +90,7 @@ export function readOffer(
   );
 }
 
-function read(declared: Said, allow: AllowedHosts): ReadDeclaration {
+function read(declared: Declared, allow: AllowedHosts): ReadDeclaration {
   const notes = new Set<ListingNote>();
   const url = readResourceUrl(declared.resource['url'], declared.urlPath, allow);
   if (isFault(url)) return refused(url, undefined);
@@ -127,7 +127,7 @@ function refused(fault: Fault, resource: string | undefined): ReadDeclaration {
 }
 
 function templateOf(
-  { routeTemplate }: Said,
+  { routeTemplate }: Declared,
   { path }: ResourceUrl,
   notes: Set<ListingNote>,
 ): string | undefined {
@@ -148,11 +148,11 @@ export function readWords(declared: JsonObject): Words {
 /** Reads the texts of a declaration. A text that is malformed is left out, with a note. */
 function wordsOf(declared: JsonObject, notes: Set<ListingNote>): Words {
   const kept = <T>(value: T | undefined, name: string, note: ListingNote): T | undefined => {
-    if (value === undefined && isSaid(declared[name])) notes.add(note);
+    if (value === undefined && isDeclared(declared[name])) notes.add(note);
     return value;
   };
   const { text: description, isCut } = plainText(declared['description']);
-  if (isCut && isSaid(declared['description'])) notes.add('description_cut');
+  if (isCut && isDeclared(declared['description'])) notes.add('description_cut');
   const mimeType = kept(mimeTypeOf(declared['mimeType']), 'mimeType', 'mime_type_left_out');
   const serviceName = kept(
     serviceNameOf(declared['serviceName']),
@@ -170,7 +170,7 @@ function wordsOf(declared: JsonObject, notes: Set<ListingNote>): Words {
   };
 }
 
-function isSaid(value: unknown): boolean {
+function isDeclared(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 

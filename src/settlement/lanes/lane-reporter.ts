@@ -16,7 +16,7 @@ interface LaneReporterOptions {
 }
 
 const REPORT_INTERVAL_MS = 1000;
-const BALANCE_PATIENCE_MS = 1000;
+const BALANCE_TIMEOUT_MS = 1000;
 
 /** Reports every second how the lanes of this process are, and runs the sweep for settlements that no job brought. */
 export class LaneReporter {
@@ -77,7 +77,7 @@ export class LaneReporter {
       this.#guard('balance', () => slot.runner.refresh()),
     );
     // The balance is in what is said, unless the node takes its time.
-    await Promise.race([refreshed, this.options.clock.sleep(BALANCE_PATIENCE_MS)]);
+    await Promise.race([refreshed, this.options.clock.sleep(BALANCE_TIMEOUT_MS)]);
     await this.#publish(slot);
   }
 

@@ -39,7 +39,7 @@ import { ChainPreparationReader } from './preparing/chain-preparation-reader.js'
 import { RefillSigner } from './refilling/refill-signer.js';
 import { ChainBatchSimulator } from './sending/chain-batch-simulator.js';
 import { FeeOracle } from './sending/fee-oracle.js';
-import { LearnedGasEstimates } from './sending/gas-estimates.js';
+import { MeasuredGasEstimates } from './sending/gas-estimates.js';
 import { LaneSigner } from './sending/lane-signer.js';
 import { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 
@@ -147,7 +147,7 @@ export class Lanes {
         void this.#reporter.reportLane(lane);
       },
     };
-    const gasEstimates = new LearnedGasEstimates(config.maxGasPerSettle);
+    const gasEstimates = new MeasuredGasEstimates(config.maxGasPerSettle);
     const assetSuspensions = new AssetSuspension();
     const batchSuffix = dataSuffixOf(config.builderCode, undefined);
     const parts: ChainParts = {

@@ -12,7 +12,7 @@ import type { Ending, HeldLane, SentBefore, TakenSettlement } from '../ledger/la
 import type { SignedTransaction } from '../model/attempt.js';
 import type { FeeMarket, Fees } from '../model/gas-price.js';
 import type { BatchRules } from '../model/grouping.js';
-import type { LearnedGasEstimates } from './sending/gas-estimates.js';
+import type { MeasuredGasEstimates } from './sending/gas-estimates.js';
 import type { Rechecked } from './sending/rechecked.js';
 import type { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
@@ -229,7 +229,7 @@ export interface BatchSimulator {
 }
 
 /** What settlements of a kind cost. */
-export type GasEstimates = Pick<LearnedGasEstimates, 'typical' | 'raise'>;
+export type GasEstimates = Pick<MeasuredGasEstimates, 'typical' | 'raise'>;
 
 export type BatchSuspensions = Pick<BatchSuspension, 'noteRevert' | 'isSuspended'>;
 

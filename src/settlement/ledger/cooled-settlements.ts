@@ -20,12 +20,12 @@ export type CooledRead =
  * - `stays`: it is needed here, until something changes it.
  * - `later`: to be looked at again after the same time.
  */
-export type PartingVerdict = 'leaves' | 'stays' | 'later';
+export type EvictionDecision = 'leaves' | 'stays' | 'later';
 
 export interface Parting {
   readonly id: string;
   readonly digest: string;
-  readonly verdict: PartingVerdict;
+  readonly verdict: EvictionDecision;
 }
 
 /**

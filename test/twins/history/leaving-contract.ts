@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
 import type {
   CooledSettlements,
-  PartingVerdict,
+  EvictionDecision,
 } from '../../../src/settlement/ledger/cooled-settlements.js';
 import type { LedgerAt } from '../../../src/settlement/ledger/ledger-scripts.js';
 import type { Outbox, OutboxRead } from '../../../src/settlement/ledger/outbox.js';
@@ -159,7 +159,7 @@ export function describeCooled(name: string, open: () => Promise<CooledWorld>): 
       return found.cooled;
     }
     const idsRead = async () => (await read()).map(({ id }) => id);
-    async function part(id: string, verdict: PartingVerdict): Promise<number> {
+    async function part(id: string, verdict: EvictionDecision): Promise<number> {
       const digest = (await read()).find((one) => one.id === id)?.digest ?? '';
       return world.cooled.part(world.at, [{ id, digest, verdict }]);
     }
@@ -203,7 +203,7 @@ export function describeCooled(name: string, open: () => Promise<CooledWorld>): 
     it('are read so many at a time, and each is judged alone', async () => {
       for (let count = 0; count < 3; count += 1) await world.end();
       expect(await read(2)).toHaveLength(2);
-      const verdicts: readonly PartingVerdict[] = ['leaves', 'stays', 'leaves'];
+      const verdicts: readonly EvictionDecision[] = ['leaves', 'stays', 'leaves'];
       const partings = (await read()).map(({ id, digest }, index) => ({
         id,
         digest,

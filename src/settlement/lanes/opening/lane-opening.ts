@@ -19,7 +19,7 @@ import type { LaneState } from '../state/lane-state.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
 
 /** How long transactions that the ledger does not know may hold a lane up. */
-const POOL_PATIENCE_MS = 10_000;
+const POOL_TIMEOUT_MS = 10_000;
 const ASK_AGAIN_MS = 500;
 /** Gaps that are filled at once. A lane that is further ahead of the chain goes back instead. */
 export const GAPS_MOST = 64;
@@ -107,7 +107,7 @@ export class LaneOpening {
     isGoing: () => boolean,
   ): Promise<number> {
     const { leases, observer, clock } = this.options;
-    const deadline = clock.steady() + POOL_PATIENCE_MS;
+    const deadline = clock.steady() + POOL_TIMEOUT_MS;
     let before: number | undefined;
     for (;;) {
       const counts = await this.#counts(known);

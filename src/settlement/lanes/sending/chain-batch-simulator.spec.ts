@@ -25,7 +25,7 @@ import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { batchCallOf } from '../../../protocol/payment/payment-facts.js';
 import { batchGas, type BatchRules, gasBoundOf, type Sendable } from '../../model/grouping.js';
 import { ChainBatchSimulator } from './chain-batch-simulator.js';
-import { LearnedGasEstimates } from './gas-estimates.js';
+import { MeasuredGasEstimates } from './gas-estimates.js';
 import type { Rechecked } from './rechecked.js';
 import { AssetSuspension } from './suspensions.js';
 
@@ -130,7 +130,7 @@ describe('the last look before money is spent', () => {
       },
       noteDisagreement: (what: string) => told.push(what),
     } as unknown as EvmChain;
-    simulator = new ChainBatchSimulator(chain, new LearnedGasEstimates(CAP), suspension, {
+    simulator = new ChainBatchSimulator(chain, new MeasuredGasEstimates(CAP), suspension, {
       maxGas: CAP,
       walletFactories: new Set([FACTORY]),
       onError: () => undefined,

@@ -22,7 +22,7 @@ import type { Reason } from '../../../protocol/reasons.js';
 import { NOT_YET_VALID } from '../../../protocol/schemes/reason-groups.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
-import type { LearnedGasEstimates } from './gas-estimates.js';
+import type { MeasuredGasEstimates } from './gas-estimates.js';
 import type { Rechecked } from './rechecked.js';
 import { SlowChecks } from './slow-checks.js';
 import type { AssetSuspension } from './suspensions.js';
@@ -57,7 +57,7 @@ export class ChainBatchSimulator<T extends Sendable> {
 
   constructor(
     private readonly chain: EvmChain,
-    private readonly gasEstimates: LearnedGasEstimates,
+    private readonly gasEstimates: MeasuredGasEstimates,
     private readonly suspension: AssetSuspension,
     private readonly options: RecheckerOptions,
   ) {
@@ -133,7 +133,7 @@ export class ChainBatchSimulator<T extends Sendable> {
       ({ groups, refusals }) =>
         groups.length > 0 ? 'newest' : refusals.length > 0 ? 'near' : 'any',
       (looks) => {
-        const { looked, contradictions } = saidByTwo(looks);
+        const { looked, contradictions } = confirmedByTwo(looks);
         contradicted.clear();
         for (const { id } of contradictions) contradicted.add(id);
         return { value: looked, isContradicted: contradictions.length > 0 };
@@ -270,14 +270,16 @@ export class ChainBatchSimulator<T extends Sendable> {
   }
 }
 
-type Said<T extends Sendable> =
+type SimulationResult<T extends Sendable> =
   | { readonly kind: 'good'; readonly item: T; readonly group: Looked<T>['groups'][number] }
   | { readonly kind: 'refused'; readonly item: T; readonly reason: Reason }
   | { readonly kind: 'undecided'; readonly item: T };
 
 /** The result of each settlement. Those still under simulation apart from the loop are not among them. */
-function saidOfEach<T extends Sendable>(look: Looked<T>): ReadonlyMap<string, Said<T>> {
-  return new Map<string, Said<T>>([
+function resultOfEach<T extends Sendable>(
+  look: Looked<T>,
+): ReadonlyMap<string, SimulationResult<T>> {
+  return new Map<string, SimulationResult<T>>([
     ...look.groups.flatMap((group) =>
       group.items.map((item) => [item.id, { kind: 'good', item, group }] as const),
     ),
@@ -292,10 +294,10 @@ function saidOfEach<T extends Sendable>(look: Looked<T>): ReadonlyMap<string, Sa
  * What two endpoints say of each settlement. What goes, goes in company only as both have seen it go, with the
  * higher one of two limits of gas. Where they contradict each other and no third one decides, it is looked at again.
  */
-function saidByTwo<T extends Sendable>(
+function confirmedByTwo<T extends Sendable>(
   looks: readonly Looked<T>[],
 ): { readonly looked: Looked<T>; readonly contradictions: readonly T[] } {
-  const outcomes = looks.map(saidOfEach);
+  const outcomes = looks.map(resultOfEach);
   const groups = looks.flatMap((look) => look.groups);
   const joint = new Map<string, { items: T[]; gas: bigint }>();
   const refusals: { item: T; reason: Reason }[] = [];
@@ -328,7 +330,7 @@ function saidByTwo<T extends Sendable>(
 
 /** That it is used, where one of them says so: what that means is asked of a final block. */
 function reasonOf<T extends Sendable>(
-  refused: readonly Extract<Said<T>, { kind: 'refused' }>[],
+  refused: readonly Extract<SimulationResult<T>, { kind: 'refused' }>[],
 ): Reason | undefined {
   return refused.find(
     ({ item, reason }) => reason === actionOf(item.payment.authorization).reasons.used,

@@ -14,7 +14,7 @@ const KNOWN_MAX = 2000;
  * run with the limit that follows from it, so a transaction is never sent with less gas than it was
  * seen to need.
  */
-export class LearnedGasEstimates {
+export class MeasuredGasEstimates {
   readonly #most = new Map<string, bigint>();
 
   /** @param cap - `MAX_GAS_PER_SETTLE`. */

@@ -19,7 +19,7 @@ import type { LaneReadiness } from './lane-readiness.js';
 import type { Rechecked, SendGroup } from './rechecked.js';
 
 /** A verification that takes longer goes on apart from the lane, which goes on with the next settlement. */
-const PATIENCE_MS = 250;
+const SIMULATION_TIMEOUT_MS = 250;
 /** When what could not be judged is taken again. */
 const UNDECIDED_MS = 1000;
 /** When what costs more than the lane has is offered again, to this lane or to another one. */
@@ -117,7 +117,7 @@ export class LaneSending implements Sending {
         state.work.notify();
       });
     this.#beside.add(watched);
-    await Promise.race([watched, this.options.clock.sleep(PATIENCE_MS)]);
+    await Promise.race([watched, this.options.clock.sleep(SIMULATION_TIMEOUT_MS)]);
     this.#throwFailure();
   }
 
