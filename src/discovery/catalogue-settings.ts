@@ -11,7 +11,7 @@ export class CatalogueSettings implements ListingRules {
   /** After this time without a payment an entry is not shown any more, ms. */
   readonly expiryMs: number;
   /** Entries of one payee on one chain. */
-  readonly entriesPerPayee: number;
+  readonly entriesPerPayee: number = 500;
   /** As others reach the catalogue; without it no statements of payees are taken. */
   readonly url: string | undefined;
 
@@ -21,7 +21,6 @@ export class CatalogueSettings implements ListingRules {
     this.allow = allow;
     this.isKnownAsset = isKnownAsset;
     this.expiryMs = catalogue?.expiryMs ?? 0;
-    this.entriesPerPayee = catalogue?.entriesPerPayee ?? 0;
     this.url = catalogue?.url;
   }
 }

@@ -1,6 +1,5 @@
 import { Get, Put } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
-import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { jsonAnswer } from '../../platform/http/openapi.js';
 import { Describes, NOT_FOUND } from '../hub.openapi.js';
@@ -10,6 +9,8 @@ import { HubRefusal } from '../wire/hub-refusal.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
 import { RetentionDto } from './hub-requests.dto.js';
 
+/** Ten years. */
+const DAYS_MAX = 3650;
 const RETENTION = jsonAnswer('What holds.', 'HubRetention');
 
 /** For how long an owner's files can be found. Signed in the strict form, in whatever hub. */
@@ -17,7 +18,6 @@ const RETENTION = jsonAnswer('What holds.', 'HubRetention');
 @RequireScope('hub')
 export class ApiRetentionController {
   constructor(
-    private readonly config: AppConfig,
     private readonly listing: HubListing,
     private readonly hub: HubService,
   ) {}
@@ -46,11 +46,10 @@ export class ApiRetentionController {
 
   /** @throws HubRefusal */
   #daysOf(given: unknown): number {
-    const { least, most } = this.config.hub.retentionDays;
     const days = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given;
     const isCount = typeof days === 'number' && Number.isSafeInteger(days);
-    if (isCount && (days === 0 || (days >= least && days <= most))) return days;
-    throw HubRefusal.malformed(`days must be a number from ${least} to ${most}, or 0 for ever`);
+    if (isCount && (days === 0 || (days >= 1 && days <= DAYS_MAX))) return days;
+    throw HubRefusal.malformed(`days must be a number from 1 to ${DAYS_MAX}, or 0 for ever`);
   }
 
   /** The size of a note is bounded by the stored bytes. */

@@ -11,7 +11,6 @@ export const CATALOGUE_SETTINGS = {
   ).default([]),
   /** An entry is shown for so many days after its last payment. */
   CATALOGUE_DAYS: integerSetting(1, 3650).default(30),
-  CATALOGUE_ENTRIES_PER_PAYEE: integerSetting(1, 100_000).default(500),
   /** Where others reach the catalogue: payees sign it, so that a statement is good here alone. */
   CATALOGUE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -23,7 +22,6 @@ export interface CatalogueConfig {
   readonly allow: ReadonlySet<string>;
   /** See `CATALOGUE_DAYS`, milliseconds. */
   readonly expiryMs: number;
-  readonly entriesPerPayee: number;
   /** See `CATALOGUE_URL`; without it no statements of payees are taken. */
   readonly url: string | undefined;
 }
@@ -38,7 +36,6 @@ export function catalogueConfigOf(
   return {
     allow: new Set(settings.CATALOGUE_ALLOW.map((host) => host.toLowerCase())),
     expiryMs: settings.CATALOGUE_DAYS * DAY_MS,
-    entriesPerPayee: settings.CATALOGUE_ENTRIES_PER_PAYEE,
     url: settings.CATALOGUE_URL,
   };
 }

@@ -34,9 +34,6 @@ export const HUB_SETTINGS = {
   HUB_VERSIONS: integerSetting(0, 100).default(0),
   /** Seconds after which the bytes of unreferenced payloads are freed; 0 is never. */
   HUB_COMPACT_AFTER_SECONDS: integerSetting(0, 315_360_000).default(0),
-  /** For how many days owners may have their files kept, where they say so. */
-  HUB_RETENTION_MIN_DAYS: integerSetting(1, 36_500).default(1),
-  HUB_RETENTION_MAX_DAYS: integerSetting(1, 36_500).default(3650),
   /** What a file system has to keep free, for the others on it; 0 is nothing. */
   HUB_MIN_FREE_BYTES: integerSetting(0).default(268_435_456),
   HUB_STORAGE: z.enum(['fs', 's3', 'memory']).default('fs'),
@@ -108,8 +105,6 @@ export interface HubConfig {
   readonly versions: number;
   /** Seconds after which the bytes of unreferenced payloads are freed; never when absent. */
   readonly compactAfterSeconds: number | undefined;
-  /** Days that an owner may choose for its files. */
-  readonly retentionDays: { readonly least: number; readonly most: number };
   /** Bytes that an upload has to leave free on a file system; none when absent. */
   readonly minFreeBytes: number | undefined;
   readonly storage: HubStorageConfig;
@@ -173,10 +168,6 @@ export function hubConfigOf(settings: HubSettings): HubConfig {
     maxObjects: settings.HUB_MAX_OBJECTS || undefined,
     versions: settings.HUB_VERSIONS,
     compactAfterSeconds: settings.HUB_COMPACT_AFTER_SECONDS || undefined,
-    retentionDays: {
-      least: settings.HUB_RETENTION_MIN_DAYS,
-      most: settings.HUB_RETENTION_MAX_DAYS,
-    },
     minFreeBytes: settings.HUB_MIN_FREE_BYTES || undefined,
     storage: storageOf(settings),
     ratePerSecond: settings.RATE_LIMIT_HUB || undefined,

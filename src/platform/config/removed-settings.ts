@@ -7,6 +7,11 @@ const REMOVED: Readonly<Record<string, string>> = {
     'no other catalogue is read. Remove the setting; an agent wallet is given another catalogue by WALLET_CATALOGUE_URL',
   CATALOGUE_PROBE:
     'no seller is asked whether it still sells. Remove the setting; an entry ends when nothing was paid for it in CATALOGUE_DAYS',
+  CATALOGUE_ENTRIES_PER_PAYEE: 'a payee has 500 entries on a chain. Remove the setting',
+  HUB_RETENTION_MIN_DAYS: 'owners choose 1 to 3650 days. Remove the setting',
+  HUB_RETENTION_MAX_DAYS: 'owners choose 1 to 3650 days. Remove the setting',
+  WALLET_SAVE_TIMEOUT_MS:
+    'one call saves for 120 seconds, and goes on when it is asked again. Remove the setting',
   DISCOVERY_SOURCES_ALLOW: 'no other catalogue is read. Remove the setting',
 };
 

@@ -16,8 +16,6 @@ export const WALLET_HUB_SETTINGS = {
   WALLET_HUB_ADDRESS: addressSetting.optional(),
   /** Of one file that is bought and saved there. */
   WALLET_SAVE_MAX_BYTES: integerSetting(1024, 1_073_741_824).default(67_108_864),
-  /** How long one call saves; asked again it goes on. */
-  WALLET_SAVE_TIMEOUT_MS: integerSetting(1000, 600_000).default(120_000),
 };
 
 export interface WalletHubConfig {
@@ -26,7 +24,6 @@ export interface WalletHubConfig {
   /** Every signature names it: it is worth nothing at another hub. Lower case. */
   readonly address: Address;
   readonly saveMaxBytes: number;
-  readonly saveTimeoutMs: number;
 }
 
 type WalletHubSettings = z.infer<z.ZodObject<typeof WALLET_HUB_SETTINGS>> & {
@@ -49,8 +46,7 @@ export function readWalletHub(
   if (address === PERMIT2.toLowerCase() || assets.some((asset) => asset.address === address)) {
     problems.push('WALLET_HUB_ADDRESS: must not be a contract that payments are signed for');
   }
-  const { WALLET_SAVE_MAX_BYTES: saveMaxBytes, WALLET_SAVE_TIMEOUT_MS: saveTimeoutMs } = settings;
-  return { url: new URL(url).origin, address, saveMaxBytes, saveTimeoutMs };
+  return { url: new URL(url).origin, address, saveMaxBytes: settings.WALLET_SAVE_MAX_BYTES };
 }
 
 function isHubSite(text: string): boolean {

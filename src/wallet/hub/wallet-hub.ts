@@ -18,6 +18,9 @@ import { HubClient } from './hub-client.js';
 import { HubSigner } from './hub-signer.js';
 import { LinkEnding } from './link-ending.js';
 
+/** How long one call saves; asked again it goes on. */
+const SAVE_TIMEOUT_MS = 120_000;
+
 /** The file hub that an operator has named. */
 export interface WalletHub {
   readonly client: HubClient;
@@ -54,7 +57,7 @@ export const WALLET_HUB_PROVIDER: FactoryProvider<WalletHub | undefined> = {
       signer,
       client,
       links: new LinkEnding(redis, client, directory, now, onFailure),
-      saver: new FileSaver(client, signer, hub.saveMaxBytes, hub.saveTimeoutMs),
+      saver: new FileSaver(client, signer, hub.saveMaxBytes, SAVE_TIMEOUT_MS),
     };
   },
 };
