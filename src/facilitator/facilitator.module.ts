@@ -21,6 +21,7 @@ import { SettlementsV2Controller } from './status/settlements.v2.controller.js';
 import { StatusService } from './status/status.service.js';
 import { SupportedService } from './supported.service.js';
 import { VerificationModule } from './verify/verification.module.js';
+import { WarmUp } from './warm-up/warm-up.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
 
 @Module({})
@@ -60,6 +61,7 @@ export class FacilitatorModule {
         { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         StatusService,
         SettlementWaits,
+        WarmUp,
       ],
       exports: [FacilitatorService],
     };

@@ -1,13 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { SIGNER } from '../../sandbox/accounts.js';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 import { startRedis } from '../../sandbox/redis.js';
 import { type Service, startService } from '../../sandbox/service.js';
+import { CHAIN_ID, MADE_UP_TOKEN } from '../../src/facilitator/warm-up/made-up-chain.js';
 import { RedisProxy } from '../chaos/redis-proxy.js';
 import { StepCatalogue } from '../chaos/steps.js';
 import { eventually } from '../support/http.js';
@@ -67,6 +72,34 @@ describe('a start', () => {
     const refused = service(url);
     await expect(refused).rejects.toThrow(new RegExp(`^REDIS_URL: leads to ${what}`, 'm'));
     await expect(refused).rejects.not.toThrow(/^ +at /m);
+  });
+
+  it('is warmed up before its port opens, and no node, ledger or metric sees anything of that', async () => {
+    const asked: string[] = [];
+    const node = createServer((request, response) => {
+      request
+        .on('data', (chunk: Buffer) => asked.push(chunk.toString()))
+        .on('end', () => {
+          response.writeHead(503).end();
+        });
+    })
+      .listen(0, '127.0.0.1')
+      .unref();
+    await once(node, 'listening');
+    const url = await redisWith('--appendonly', 'yes');
+    const rpcUrl = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const started = await service(url, { RPC_URLS_31337: rpcUrl, LOG_LEVEL: 'debug' });
+    expect(started.log()).toMatch(/"payments":\d+.*warmed up[^]*Facilitator listening/);
+    expect(asked.join('')).toContain('eth_');
+    expect(asked.join('')).not.toContain(MADE_UP_TOKEN.slice(2));
+    const redis = new Redis(url);
+    const keys = await redis.keys('*');
+    redis.disconnect();
+    expect(keys.filter((key) => key.includes(String(CHAIN_ID)) || /:[sa]:/.test(key))).toEqual([]);
+    const metrics = await (await fetch(`${started.opsUrl}/metrics`)).text();
+    expect(metrics).toContain('x402_verifies_total');
+    expect(metrics).not.toMatch(/^x402_verifies_total\{/m);
+    node.close();
   });
 
   it.each([

@@ -244,7 +244,7 @@ export class Claiming {
   }
 }
 
-function acceptedPayment(
+export function acceptedPayment(
   { requirements }: Payment,
   { authorization, payerHasCode, dataSuffix }: ValidVerification,
 ): AcceptedPayment {

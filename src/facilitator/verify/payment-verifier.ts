@@ -64,7 +64,7 @@ interface VerifierOptions {
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
   readonly admission: AdmissionLists;
-  readonly senders: LaneSenders;
+  readonly senders: Pick<LaneSenders, 'senderFor' | 'areKnown' | 'isSuspended'>;
   /** By chain, where the operator pays for the approvals of payers. */
   readonly approvalLimits?: ReadonlyMap<number, ApprovalLimits>;
   /** By which transactions are credited to this service. */
