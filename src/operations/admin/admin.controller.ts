@@ -23,8 +23,9 @@ import {
   DescribesOverview,
   DescribesSwitch,
 } from './admin.openapi.js';
-import { AdminService, type LaneView } from './admin.service.js';
+import { AdminService } from './admin.service.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
+import type { ClosedSettlement, LaneView } from './dto/admin.response.js';
 import { SettlementSearchDto } from './dto/settlement-search.dto.js';
 import { NO_STORE } from './no-store.js';
 
@@ -69,10 +70,7 @@ export class AdminController {
   @HttpCode(200)
   @Header(...NO_STORE)
   @DescribesClosing()
-  async close(
-    @Param('id') id: string,
-    @Req() request: Request,
-  ): Promise<{ readonly settlementId: string }> {
+  async close(@Param('id') id: string, @Req() request: Request): Promise<ClosedSettlement> {
     const by = callerOf(request) ?? '';
     if (!(await this.admin.closeUnclaimed(id, by))) {
       throw new NotFoundException('This settlement is not among those paid and not delivered.');

@@ -28,97 +28,24 @@ import {
 } from '../../settlement/ledger/queries/settlement-status.js';
 import { UnclaimedList } from '../../settlement/ledger/queries/unclaimed-list.js';
 import { type Attempt, newestTransactionOf } from '../../settlement/model/attempt.js';
-import type { LaneStatus } from '../../settlement/model/lane-status.js';
-import { type ApiKeyStatus, ApiKeyStore } from '../access/api-key-store.js';
+import { ApiKeyStore } from '../access/api-key-store.js';
 import { DeploymentReport } from '../health/deployment-report.js';
 import type { UnclaimedHealth } from '../health/unclaimed-health.js';
-import { SettleCounts, type SettleTotals } from '../settles/settle-counts.js';
+import { SettleCounts } from '../settles/settle-counts.js';
+import type {
+  AttemptView,
+  HistoryFacts,
+  LaneAttemptView,
+  LaneView,
+  NetworkView,
+  Overview,
+  QueueView,
+} from './dto/admin.response.js';
 
 /** A lane without a holder for this long belongs to a removed key. */
 const FORGOTTEN_MS = 24 * 3_600_000;
 const ATTEMPTS_SHOWN = 200;
 const SETTLEMENTS_SHOWN = 50;
-
-/** One account nonce in flight. */
-interface AttemptView {
-  readonly accountNonce: number;
-  readonly kind: Attempt['kind'];
-  readonly settlementIds: readonly string[];
-  /** Newest last; each more after the first is a bump. */
-  readonly transactions: readonly string[];
-  readonly maxFeePerGasWei: string;
-  readonly ageMs: number;
-}
-
-/** An attempt, and the lane that it is of. */
-export interface LaneAttemptView extends AttemptView {
-  readonly lane: string;
-}
-
-/** What of the history there is to be asked for. */
-interface HistoryFacts {
-  readonly enabled: boolean;
-  readonly webhooks: boolean;
-  /** Whether the books are held against the chains every day. */
-  readonly reconciles: boolean;
-  /** Whether there is a catalogue. */
-  readonly catalogue: boolean;
-}
-
-/** A process of the deployment, as the wire names it. */
-interface ProcessView {
-  readonly process: string;
-  readonly roles: readonly string[];
-  readonly version: string;
-}
-
-export interface LaneView extends Omit<PublishedStatus, 'trouble' | 'balanceWei' | 'processId'> {
-  /** Id of the process that writes it. */
-  readonly process: string;
-  /** `silent` when no process speaks for it. */
-  readonly trouble: LaneStatus['trouble'] | 'silent' | null;
-  /** Whole native coins. */
-  readonly balance: string;
-  readonly paused: SwitchedBy | null;
-  /** By an operator; the setting `RETIRING_SIGNERS` is no switch. */
-  readonly retiring: SwitchedBy | null;
-  readonly attempts: readonly AttemptView[];
-}
-
-/** The work of one chain that is not finished, as the wire names it. */
-interface QueueView {
-  /** Claimed, nothing signed yet. */
-  readonly queued: number;
-  /** Milliseconds since the oldest of them was claimed; 0 without any. */
-  readonly oldestQueuedMs: number;
-  /** Queued, sent, or included and not final. */
-  readonly unfinished: number;
-}
-
-interface NetworkView {
-  readonly network: string;
-  /** Symbol of the native coin, where it is known. */
-  readonly coin?: string;
-  /** Of a block explorer: `<explorer>/address/…`, `<explorer>/tx/…`. */
-  readonly explorer?: string;
-  readonly queue: QueueView;
-  /** Settlements that are paid and not delivered. */
-  readonly unclaimed: Omit<UnclaimedHealth, 'network'>;
-  readonly headAgeMs: number | null;
-  readonly endpoints: { readonly reachable: number; readonly all: number };
-  readonly lanes: readonly LaneView[];
-}
-
-export interface Overview {
-  readonly version: string;
-  readonly at: number;
-  readonly apiKeys: ApiKeyStatus;
-  readonly history: HistoryFacts;
-  /** How settles were answered in the last 24 hours. */
-  readonly settles24h: SettleTotals;
-  readonly processes: readonly ProcessView[];
-  readonly networks: readonly NetworkView[];
-}
 
 /** What a person on call wants to see and may do. */
 @Injectable()

@@ -8,7 +8,7 @@ import { SettlementPasts } from '../../history/operators/settlement-past.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ArchiveUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import type { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
-import type { LaneAttemptView } from './admin.service.js';
+import type { LaneAttemptView } from './dto/admin.response.js';
 import { SettlementLives } from './settlement-life.js';
 
 const ATTEMPT: LaneAttemptView = {

@@ -11,7 +11,8 @@ import {
   statusOf,
 } from '../../settlement/ledger/queries/settlement-status.js';
 import type { Sale } from '../../settlement/model/settlement.js';
-import { AdminService, type LaneAttemptView } from './admin.service.js';
+import { AdminService } from './admin.service.js';
+import type { LaneAttemptView } from './dto/admin.response.js';
 
 /** To whom it was sold. Keys are known here by their hashes alone, and told of as there or not. */
 interface SaleView {
