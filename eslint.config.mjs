@@ -45,9 +45,11 @@ const NO_SPREAD_OF_A_LITERAL = [
 
 /** Classes of plain objects, which lose nothing when they are copied. */
 const ANSWERS_THAT_ARE_SPREAD = [
+  'AttemptView',
   'Eip712Receipt',
   'Eip712Signature',
   'ReceiptDomain',
+  'RunView',
   'SettlementReceipt',
   'SignedReceipt',
   'WebhookView',

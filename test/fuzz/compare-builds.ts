@@ -73,7 +73,7 @@ function verdictOf({ status, text }: Answered, codes: 'with code' | 'without cod
   if (codes === 'with code') names.push('code');
   const body = bodyOf(text);
   const parts = names.map((name) => body[name]).filter((value) => value !== undefined);
-  return [status, ...parts].join(' ');
+  return [status, ...parts.map((part) => JSON.stringify(part))].join(' ');
 }
 
 function bodyOf(text: string): Json {

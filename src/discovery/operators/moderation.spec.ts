@@ -41,7 +41,7 @@ describe('moderation', () => {
   const deny = async (body: unknown, by: string) =>
     moderation.deny(await readBody(VerdictDto, body), by);
   const statesOf = async (): Promise<unknown> => {
-    const { entries: found } = (await entries({})) as { entries: { state: string }[] };
+    const { entries: found } = await entries({});
     return found.map(({ state }) => state);
   };
 

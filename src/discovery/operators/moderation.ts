@@ -10,10 +10,14 @@ import { CatalogueSettings } from '../catalogue-settings.js';
 import { MEANINGS } from '../codes.js';
 import { denialNameOf, nameOf, readHost, REASON_MAX } from './denial-name.js';
 import { DenialsQueryDto, EntriesQueryDto, VerdictDto } from './dto/moderation.dto.js';
+import type {
+  CatalogueAllowed,
+  CatalogueDenials,
+  CatalogueDenied,
+  CatalogueEntries,
+  CatalogueEntry,
+} from './dto/moderation.response.js';
 import { type Denial, type ModeratedEntry, ModerationStore } from './moderation-store.js';
-
-/** A part of an answer: dates become ISO 8601 in it, and what is not known is left out. */
-type View = Readonly<Record<string, unknown>>;
 
 /** Every list reads all of them for each page. */
 export const DENIALS_MOST = 10_000;
@@ -33,7 +37,7 @@ export class Moderation {
   ) {}
 
   /** Entries, listed or not, and what hides them. */
-  async entries({ text, payTo, host, limit, after }: EntriesQueryDto): Promise<View> {
+  async entries({ text, payTo, host, limit, after }: EntriesQueryDto): Promise<CatalogueEntries> {
     const store = this.#store();
     const filter = {
       text: text?.trim() === '' ? undefined : text?.trim(),
@@ -49,7 +53,7 @@ export class Moderation {
     };
   }
 
-  async denials({ kind, value, limit, after }: DenialsQueryDto): Promise<View> {
+  async denials({ kind, value, limit, after }: DenialsQueryDto): Promise<CatalogueDenials> {
     const store = this.#store();
     const filter = {
       kind,
@@ -62,7 +66,7 @@ export class Moderation {
   }
 
   /** @param by - id of the API key. */
-  async deny(verdict: VerdictDto, by: string): Promise<View> {
+  async deny(verdict: VerdictDto, by: string): Promise<CatalogueDenied> {
     const denial = this.#denialOf(verdict, by);
     const outcome = await withinTime(this.#store().deny(denial, DENIALS_MOST));
     if (outcome === 'full') {
@@ -75,7 +79,7 @@ export class Moderation {
   }
 
   /** @param by - id of the API key. */
-  async allow(verdict: VerdictDto, by: string): Promise<View> {
+  async allow(verdict: VerdictDto, by: string): Promise<CatalogueAllowed> {
     const { kind, value, ...rest } = this.#denialOf(verdict, by);
     const outcome = await withinTime(this.#store().allow({ kind, value, ...rest }));
     return { outcome, kind, value };
@@ -101,7 +105,7 @@ export class Moderation {
     return { ...name, reason: text, by, at: new Date(this.clock.now()) };
   }
 
-  #entryView({ chainId, listing, denials, lastPaidAt, ...entry }: ModeratedEntry): View {
+  #entryView({ chainId, listing, denials, lastPaidAt, ...entry }: ModeratedEntry): CatalogueEntry {
     const { type, resource, method, toolName, serviceName, description } = listing;
     const isExpired = lastPaidAt.getTime() < this.clock.now() - this.settings.expiryMs;
     return {

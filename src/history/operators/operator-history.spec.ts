@@ -219,7 +219,7 @@ describe('webhooks of an operator', () => {
     );
   });
   const idsOf = async (query: object): Promise<readonly unknown[]> =>
-    ((await history.webhooks(query))['webhooks'] as { id: string }[]).map(({ id }) => id);
+    (await history.webhooks(query)).webhooks.map(({ id }) => id);
 
   it.each([
     [{}, ['we_1', 'we_2', 'we_3']],
@@ -295,7 +295,7 @@ describe('runs of the reconciliation', () => {
 
   it('come newest first, page by page', async () => {
     const { runs, next } = await history.reconciliations({ limit: '2' });
-    expect((runs as { id: string }[]).map(({ id }) => id)).toEqual(['3', '2']);
+    expect(runs.map(({ id }) => id)).toEqual(['3', '2']);
     expect(next).toBe('2');
     const rest = await history.reconciliations({ limit: '2', before: '2' });
     expect(rest).toMatchObject({ runs: [{ id: '1', network: 'eip155:56' }] });
@@ -318,7 +318,7 @@ describe('runs of the reconciliation', () => {
     });
     const rest = await history.reconciliation('3', { after: '2' });
     expect(rest).toMatchObject({ found: [{ name: 'of_tomorrow' }] });
-    expect((rest?.['found'] as object[])[0]).not.toHaveProperty('meaning');
+    expect((rest?.found as object[])[0]).not.toHaveProperty('meaning');
     for (const id of ['4', '0', '-1', '1.5', '9'.repeat(30), 'x']) {
       expect(await history.reconciliation(id, {})).toBeUndefined();
     }
@@ -360,9 +360,9 @@ describe('what operators did', () => {
     expect(await history.audit({ before: uuid(2) })).toMatchObject({
       actions: [{ id: uuid(1), network: 'eip155:56', by: 'night-shift' }],
     });
-    expect((await history.audit({ by: 'day-shift' }))['actions']).toHaveLength(1);
-    expect((await history.audit({ subject: `56:${SHOP}` }))['actions']).toHaveLength(3);
-    expect((await history.audit({ to: '2026-11-21' }))['actions']).toEqual([]);
+    expect((await history.audit({ by: 'day-shift' })).actions).toHaveLength(1);
+    expect((await history.audit({ subject: `56:${SHOP}` })).actions).toHaveLength(3);
+    expect((await history.audit({ to: '2026-11-21' })).actions).toEqual([]);
   });
 
   it('begins at an action that is known', async () => {

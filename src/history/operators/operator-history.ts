@@ -16,6 +16,17 @@ import { narrowingOf, spanOf } from '../sellers/settlement-filter.js';
 import type { Position } from '../sellers/settlement-reader.js';
 import { checkRange, sumsBy } from '../sellers/settlement-totals.js';
 import { deliveryViewOf, viewOf } from '../webhooks/webhook-view.js';
+import type {
+  DifferenceView,
+  OperatorAction,
+  OperatorActions,
+  OperatorDeliveries,
+  OperatorWebhook,
+  OperatorWebhooks,
+  Reconciliation,
+  Reconciliations,
+  RunView,
+} from './dto/operator.response.js';
 import {
   AnyDeliveriesDto,
   AuditQueryDto,
@@ -37,9 +48,6 @@ import {
   type SearchFilter,
   type WebhookState,
 } from './operator-archive.js';
-
-/** A part of an answer: dates become ISO 8601 in it, and what is not known is left out. */
-type View = Readonly<Record<string, unknown>>;
 
 const DAYS_OF_ONE_MOST = 366;
 /** Of what is asked for over all payees: there is no index that leads to the few among so many. */
@@ -84,7 +92,7 @@ export class OperatorHistory {
     );
   }
 
-  async webhooks({ limit, owner, status, after }: WebhooksQueryDto): Promise<View> {
+  async webhooks({ limit, owner, status, after }: WebhooksQueryDto): Promise<OperatorWebhooks> {
     const archive = this.#archive();
     const found = await withinTime(archive.webhooks({ owner, status, after }, limit + 1));
     const { shown, last } = cut(found, limit);
@@ -92,7 +100,10 @@ export class OperatorHistory {
   }
 
   /** @returns `undefined` for what is the id of no webhook. */
-  async deliveries(id: string, { limit, before }: AnyDeliveriesDto): Promise<View | undefined> {
+  async deliveries(
+    id: string,
+    { limit, before }: AnyDeliveriesDto,
+  ): Promise<OperatorDeliveries | undefined> {
     const archive = this.#archive();
     if (!WEBHOOK_ID.test(id)) return undefined;
     const found = await withinTime(archive.deliveries(id, before, limit + 1));
@@ -101,7 +112,7 @@ export class OperatorHistory {
     return { deliveries: shown.map(deliveryViewOf), ...(last && { next: last.eventId }) };
   }
 
-  async reconciliations({ network, before, limit }: RunsQueryDto): Promise<View> {
+  async reconciliations({ network, before, limit }: RunsQueryDto): Promise<Reconciliations> {
     const archive = this.#archive();
     const chainId = network === undefined ? undefined : chainIdOf(network);
     const { shown, last } = cut(await withinTime(archive.runs(chainId, before, limit + 1)), limit);
@@ -109,7 +120,10 @@ export class OperatorHistory {
   }
 
   /** @returns `undefined` for what is the id of no run. */
-  async reconciliation(id: string, { after, limit }: RunQueryDto): Promise<View | undefined> {
+  async reconciliation(
+    id: string,
+    { after, limit }: RunQueryDto,
+  ): Promise<Reconciliation | undefined> {
     const archive = this.#archive();
     const run = RUN_ID.test(id) ? await withinTime(archive.run(id)) : undefined;
     if (run === undefined) return undefined;
@@ -126,7 +140,14 @@ export class OperatorHistory {
     };
   }
 
-  async audit({ network, by, subject, before, limit, ...times }: AuditQueryDto): Promise<View> {
+  async audit({
+    network,
+    by,
+    subject,
+    before,
+    limit,
+    ...times
+  }: AuditQueryDto): Promise<OperatorActions> {
     const archive = this.#archive();
     const chainId = network === undefined ? undefined : chainIdOf(network);
     const span = spanOf(times);
@@ -180,22 +201,22 @@ function cut<T>(
   return { shown, last: found.length > limit ? shown.at(-1) : undefined };
 }
 
-function webhookView({ webhook, last, backlog }: WebhookState): View {
+function webhookView({ webhook, last, backlog }: WebhookState): OperatorWebhook {
   return { ...viewOf(webhook), owner: webhook.owner, last, backlog };
 }
 
-function runView({ chainId, ...run }: ReconciliationRun): View {
+function runView({ chainId, ...run }: ReconciliationRun): RunView {
   return { network: caip2Of(chainId), ...run };
 }
 
 const MEANINGS: Readonly<Record<string, string>> = { ...DIFFERENCES, ...NOTES };
 
 /** A newer version may write names that this one does not know. */
-export function differenceView(difference: KeptDifference): View {
+export function differenceView(difference: KeptDifference): DifferenceView {
   const { name } = difference;
   return { ...difference, ...(Object.hasOwn(MEANINGS, name) && { meaning: MEANINGS[name] }) };
 }
 
-export function actionView({ chainId, ...row }: AuditRow): View {
+export function actionView({ chainId, ...row }: AuditRow): OperatorAction {
   return { ...(chainId !== undefined && { network: caip2Of(chainId) }), ...row };
 }

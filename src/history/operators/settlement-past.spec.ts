@@ -40,7 +40,7 @@ describe('the past of a settlement', () => {
   const actionsOf = async (asked: typeof of | object): Promise<readonly unknown[]> => {
     const past = await pasts.of({ ...of, ...asked });
     if (past.status !== 'known') throw new Error(past.status);
-    return past.actions.map((action) => (action as { id: string }).id);
+    return past.actions.map(({ id }) => id);
   };
 
   it('has what operators did on its network, from an hour before its claim to its end', async () => {

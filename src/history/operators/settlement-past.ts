@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
+import type { DifferenceView, OperatorAction } from './dto/operator.response.js';
 import { withinTime } from './operator-answers.js';
 import {
   type ArchivedNote,
@@ -29,9 +30,9 @@ export type SettlementPast =
       /** Missing for one that is not archived yet. */
       readonly row: ArchivedNote | undefined;
       readonly events: readonly ReportedEvent[];
-      readonly differences: readonly object[];
+      readonly differences: readonly DifferenceView[];
       /** What operators did on its network while it was under way, and an hour before. */
-      readonly actions: readonly object[];
+      readonly actions: readonly OperatorAction[];
     };
 
 const ROWS_MOST = 100;

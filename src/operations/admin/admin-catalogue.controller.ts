@@ -60,7 +60,7 @@ export class AdminCatalogueController {
   async deny(@Body() verdict: VerdictDto, @Req() request: Request): ReturnType<Moderation['deny']> {
     const by = callerOf(request) ?? '';
     const done = await this.moderation.deny(verdict, by);
-    this.logger.warn({ by, outcome: done['outcome'] }, 'catalogue: deny');
+    this.logger.warn({ by, outcome: done.outcome }, 'catalogue: deny');
     return done;
   }
 
@@ -74,7 +74,7 @@ export class AdminCatalogueController {
   ): ReturnType<Moderation['allow']> {
     const by = callerOf(request) ?? '';
     const done = await this.moderation.allow(verdict, by);
-    this.logger.warn({ by, outcome: done['outcome'] }, 'catalogue: allow');
+    this.logger.warn({ by, outcome: done.outcome }, 'catalogue: allow');
     return done;
   }
 }

@@ -1,72 +1,13 @@
-import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
+import type { Type } from '@nestjs/common';
 import {
-  BODY_REFUSALS,
-  count,
-  jsonAnswer,
-  type JsonObject,
-  listOf,
-  moment,
-  object,
-  schemaRef,
-  text,
-} from '../../platform/http/openapi.js';
+  CatalogueAllowed,
+  CatalogueDenials,
+  CatalogueDenied,
+  CatalogueEntries,
+} from '../../discovery/operators/dto/moderation.response.js';
+import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
+import { BODY_REFUSALS, jsonAnswer } from '../../platform/http/openapi.js';
 import { describedWith } from './admin-refusals.openapi.js';
-
-const kind: JsonObject = { type: 'string', enum: ['payee', 'host'] };
-
-const value: JsonObject = { ...text, description: 'An address or a host, in lower case.' };
-
-export const ADMIN_CATALOGUE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
-  CatalogueDenial: object({
-    kind,
-    value,
-    reason: text,
-    at: moment,
-    by: { ...text, description: 'Id of an API key; empty for one that was written by hand.' },
-  }),
-  CatalogueDenials: object({ denials: listOf('CatalogueDenial') }, { next: text }),
-  CatalogueEntries: object(
-    {
-      entries: listOf(
-        object(
-          {
-            id: text,
-            network: text,
-            payTo: text,
-            host: text,
-            resource: text,
-            call: text,
-            type: { type: 'string', enum: ['http', 'mcp'] },
-            otherPayees: count,
-            state: {
-              type: 'string',
-              enum: ['listed', 'expired', 'denied'],
-              description: '`expired`: nothing was paid for it in `CATALOGUE_DAYS`.',
-            },
-            firstPaidAt: moment,
-            lastPaidAt: moment,
-            denials: listOf('CatalogueDenial'),
-          },
-          { serviceName: text, description: text },
-        ),
-      ),
-    },
-    { next: text },
-  ),
-  CatalogueDenied: object({
-    outcome: { type: 'string', enum: ['denied', 'unchanged'] },
-    denial: schemaRef('CatalogueDenial'),
-  }),
-  CatalogueAllowed: object({
-    outcome: {
-      type: 'string',
-      enum: ['allowed', 'unchanged'],
-      description: '`unchanged`: it was not denied.',
-    },
-    kind,
-    value,
-  }),
-};
 
 const NO_CATALOGUE = jsonAnswer('There is no catalogue.', 'Problem', {
   error: 'The catalogue is off: `CATALOGUE` is `false`, or `DATABASE_URL` is not set.',
@@ -89,7 +30,7 @@ const WRONG_BODY = jsonAnswer('A field is wrong, or not known.', 'Problem', {
 
 const described = describedWith({ 501: NO_CATALOGUE, 503: AWAY });
 
-const read = (operationId: string, summary: string, answer: string): MethodDecorator =>
+const read = (operationId: string, summary: string, answer: Type): MethodDecorator =>
   described(operationId, summary, {
     200: jsonAnswer('The answer.', answer),
     400: WRONG_QUERY,
@@ -100,16 +41,12 @@ export const DescribesEntries = (): MethodDecorator =>
   read(
     'moderatedEntries',
     'Entries of the catalogue, listed or not, and what hides them',
-    'CatalogueEntries',
+    CatalogueEntries,
   );
 
 /** The description of `GET /admin/api/catalogue/denials`. */
 export const DescribesDenials = (): MethodDecorator =>
-  read(
-    'catalogueDenials',
-    'Payees and hosts that are not listed, newest first',
-    'CatalogueDenials',
-  );
+  read('catalogueDenials', 'Payees and hosts that are not listed, newest first', CatalogueDenials);
 
 /** The description of `POST /admin/api/catalogue/deny`. */
 export const DescribesDeny = (): MethodDecorator =>
@@ -117,7 +54,7 @@ export const DescribesDeny = (): MethodDecorator =>
     'denyInCatalogue',
     'Denies a payee or a host',
     {
-      200: jsonAnswer('It is done.', 'CatalogueDenied'),
+      200: jsonAnswer('It is done.', CatalogueDenied),
       400: WRONG_BODY,
       ...BODY_REFUSALS,
       409: jsonAnswer(`There are ${DENIALS_MOST} denials.`, 'Problem', {
@@ -133,6 +70,6 @@ export const DescribesAllow = (): MethodDecorator =>
   described(
     'allowInCatalogue',
     'Allows what was denied',
-    { 200: jsonAnswer('It is done.', 'CatalogueAllowed'), 400: WRONG_BODY, ...BODY_REFUSALS },
+    { 200: jsonAnswer('It is done.', CatalogueAllowed), 400: WRONG_BODY, ...BODY_REFUSALS },
     'Listings that were kept meanwhile are shown again. The audit trail has the action.',
   );

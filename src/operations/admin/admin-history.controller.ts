@@ -8,6 +8,13 @@ import {
   UseFilters,
 } from '@nestjs/common';
 import {
+  OperatorActions,
+  OperatorDeliveries,
+  OperatorWebhooks,
+  Reconciliation,
+  Reconciliations,
+} from '../../history/operators/dto/operator.response.js';
+import {
   AnyDeliveriesDto,
   AuditQueryDto,
   HistorySearchDto,
@@ -17,11 +24,13 @@ import {
   WebhooksQueryDto,
 } from '../../history/operators/dto/operator-query.dto.js';
 import { OperatorHistory } from '../../history/operators/operator-history.js';
+import { SettlementTotals } from '../../history/sellers/dto/settlement-totals.response.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { OpsOnly } from '../../platform/http/ops.js';
 import { SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
 import { AdminErrorFilter } from './admin-error.filter.js';
 import { DescribesLife, DescribesList, DescribesListOf } from './admin-history.openapi.js';
+import type { SettlementLife } from './dto/settlement-life.response.js';
 import { NO_STORE } from './no-store.js';
 import { SettlementLives } from './settlement-life.js';
 
@@ -53,7 +62,7 @@ export class AdminHistoryController {
   @DescribesList(
     'historyTotals',
     'What was settled, by day and asset',
-    'SettlementTotals',
+    SettlementTotals,
     '`from` is needed: at most 92 days, or 366 of one payee or payer.',
   )
   totals(@Query() query: HistoryTotalsDto): ReturnType<OperatorHistory['totals']> {
@@ -63,7 +72,7 @@ export class AdminHistoryController {
   @Get('settlements/:id')
   @Header(...NO_STORE)
   @DescribesLife()
-  async life(@Param('id', SettlementIdPipe) id: string): Promise<unknown> {
+  async life(@Param('id', SettlementIdPipe) id: string): Promise<SettlementLife> {
     return known(await this.lives.of(id));
   }
 
@@ -72,7 +81,7 @@ export class AdminHistoryController {
   @DescribesList(
     'allWebhooks',
     'Webhooks of every API key',
-    'OperatorWebhooks',
+    OperatorWebhooks,
     'With the last answer of each, and what waits for it. `status=failing`: enabled, and nothing reaches it.',
   )
   webhooks(@Query() query: WebhooksQueryDto): ReturnType<OperatorHistory['webhooks']> {
@@ -81,28 +90,34 @@ export class AdminHistoryController {
 
   @Get('webhooks/:id/deliveries')
   @Header(...NO_STORE)
-  @DescribesListOf('anyDeliveries', 'Deliveries to a webhook, newest first', 'OperatorDeliveries')
-  async deliveries(@Param('id') id: string, @Query() query: AnyDeliveriesDto): Promise<unknown> {
+  @DescribesListOf('anyDeliveries', 'Deliveries to a webhook, newest first', OperatorDeliveries)
+  async deliveries(
+    @Param('id') id: string,
+    @Query() query: AnyDeliveriesDto,
+  ): Promise<OperatorDeliveries> {
     return known(await this.history.deliveries(id, query));
   }
 
   @Get('reconciliations')
   @Header(...NO_STORE)
-  @DescribesList('reconciliations', 'Runs of the reconciliation, newest first', 'Reconciliations')
+  @DescribesList('reconciliations', 'Runs of the reconciliation, newest first', Reconciliations)
   reconciliations(@Query() query: RunsQueryDto): ReturnType<OperatorHistory['reconciliations']> {
     return this.history.reconciliations(query);
   }
 
   @Get('reconciliations/:id')
   @Header(...NO_STORE)
-  @DescribesListOf('reconciliation', 'What one run found', 'Reconciliation')
-  async reconciliation(@Param('id') id: string, @Query() query: RunQueryDto): Promise<unknown> {
+  @DescribesListOf('reconciliation', 'What one run found', Reconciliation)
+  async reconciliation(
+    @Param('id') id: string,
+    @Query() query: RunQueryDto,
+  ): Promise<Reconciliation> {
     return known(await this.history.reconciliation(id, query));
   }
 
   @Get('audit')
   @Header(...NO_STORE)
-  @DescribesList('operatorActions', 'What operators did, newest first', 'OperatorActions')
+  @DescribesList('operatorActions', 'What operators did, newest first', OperatorActions)
   audit(@Query() query: AuditQueryDto): ReturnType<OperatorHistory['audit']> {
     return this.history.audit(query);
   }

@@ -1,8 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import { jsonAnswer, type OpenApiPart } from '../../platform/http/openapi.js';
-import { ADMIN_CATALOGUE_SCHEMAS } from './admin-catalogue.openapi.js';
-import { ADMIN_HISTORY_SCHEMAS } from './admin-history.openapi.js';
 import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
 import { ClosedSettlement, LaneView, Overview } from './dto/admin.response.js';
 
@@ -70,8 +68,4 @@ export const DescribesSwitch = (
 /** What the operator page asks for; there only where API keys are in use. */
 export const ADMIN_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Operators', description: 'What the page at `/admin` shows and does.' }],
-  schemas: {
-    ...ADMIN_HISTORY_SCHEMAS,
-    ...ADMIN_CATALOGUE_SCHEMAS,
-  },
 };

@@ -1,39 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { historyUnavailable } from '../../history/operators/operator-answers.js';
-import { type SettlementPast, SettlementPasts } from '../../history/operators/settlement-past.js';
+import { SettlementPasts } from '../../history/operators/settlement-past.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { ArchiveUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
 import { SettlementQueries } from '../../settlement/ledger/queries/settlement-queries.js';
-import {
-  type SettlementStatus,
-  statusOf,
-} from '../../settlement/ledger/queries/settlement-status.js';
+import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import type { Sale } from '../../settlement/model/settlement.js';
 import { AdminService } from './admin.service.js';
-import type { LaneAttemptView } from './dto/admin.response.js';
-
-/** To whom it was sold. Keys are known here by their hashes alone, and told of as there or not. */
-interface SaleView {
-  readonly state: Sale['state'];
-  /** Id of the request that got the answer: its process, and a number. */
-  readonly requester?: string;
-  readonly isBoundToKey: boolean;
-  readonly isSoldToKey: boolean;
-}
-
-/** Everything that is kept of one settlement. */
-interface SettlementLife {
-  readonly network: string;
-  readonly settlement: SettlementStatus;
-  readonly sale: SaleView;
-  /** Accepted with a 202 answer. */
-  readonly isAsync: boolean;
-  /** That carry it now; what is final has none. */
-  readonly attempts: readonly LaneAttemptView[];
-  readonly history: SettlementPast;
-}
+import type { SaleView, SettlementLife } from './dto/settlement-life.response.js';
 
 /** The life of a settlement, from wherever it is kept. */
 @Injectable()

@@ -41,7 +41,7 @@ export function jsonAnswer(
 ): JsonObject;
 export function jsonAnswer(
   description: string,
-  schema: Type,
+  schema: Type | string,
   example?: Json,
   headers?: readonly string[],
 ): Answer;
