@@ -74,7 +74,6 @@ const LOOK_UPS = await describedControllers(SettlementsV2Controller);
 const ROUTES = [
   LOOK_UPS,
   await describedControllers(DiscoveryRootController, DiscoveryV1Controller, DiscoveryV2Controller),
-  await describedControllers(WebhooksV2Controller),
   await describedControllers(StatsController),
   await describedControllers(DoctorV2Controller, AssetsV2Controller),
   await describedControllers(HealthController),
@@ -95,8 +94,15 @@ const ROUTES = [
     V1ObjectsController,
     V1TotalsController,
   ),
-  await describedControllers(AdminController, AdminCatalogueController, AdminHistoryController),
-  await describedControllers(SellersV2Controller, ReceiptKeysController),
+  // Operators are shown some of what sellers are shown.
+  await describedControllers(
+    AdminController,
+    AdminCatalogueController,
+    AdminHistoryController,
+    SellersV2Controller,
+    ReceiptKeysController,
+    WebhooksV2Controller,
+  ),
   await describedControllers(
     SignInV1Controller,
     ApprovalsV1Controller,

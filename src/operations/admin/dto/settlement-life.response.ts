@@ -10,7 +10,7 @@ export class SaleView {
   @ApiProperty(text)
   readonly state!: Sale['state'];
 
-  @ApiPropertyOptional({ ...text, description: 'Id of the request that got the answer.' })
+  @ApiPropertyOptional({ ...text, description: 'Id of the request that has the sale.' })
   readonly requester?: string;
 
   @ApiProperty(flag)
@@ -31,7 +31,7 @@ export class SettlementLife {
   @ApiProperty()
   readonly sale!: SaleView;
 
-  @ApiProperty({ ...flag, description: 'Accepted with a 202 answer.' })
+  @ApiProperty({ ...flag, description: 'Accepted by a 202 answer.' })
   readonly isAsync!: boolean;
 
   @ApiProperty({
