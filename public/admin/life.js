@@ -121,7 +121,8 @@ function NotDelivered({ settlement }) {
     The payee has the money, and no request got the answer that it was paid. Give the seller the
     settlement id, payer and transaction: it sends the same settle again, with its Idempotency-Key,
     and delivers. If it cannot, it refunds the buyer. Do not settle it yourself, and do not refund
-    from the key of a lane.
+    from the key of a lane. Once it was delivered or refunded by hand, close it in${' '}
+    <a href=${hrefOf('settlements', { sale: 'unclaimed' })}>the list of payments not delivered</a>.
   </p>`;
 }
 
