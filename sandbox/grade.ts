@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { GradeBuyer, NotPlayable } from './grade/buyer.js';
 import { GradeFacilitator } from './grade/facilitator.js';
 import { playAll } from './grade/plays.js';
-import { faultsIn, junitOf, textOf } from './grade/report.js';
+import { faultsIn, junitOf, lineOf, verdictOf } from './grade/report.js';
 
 /** `npm run grade -- URL [METHOD] [BODY]`: what a seller does when payments do not go well. */
 
@@ -89,10 +89,13 @@ async function untilItSells(): Promise<void> {
 
 async function grade(): Promise<number> {
   await facilitator.start();
-  console.log(`Facilitator of the seller: http://${options.host}:${options.port}`);
+  console.log(`Facilitator of the seller: ${facilitator.url}`);
   await untilItSells();
-  const played = await playAll(buyer, facilitator);
-  console.log(textOf(options.url, played));
+  console.log(options.url);
+  const played = await playAll(buyer, facilitator, (one) => {
+    console.log(lineOf(one));
+  });
+  console.log(`\n${verdictOf(played)}`);
   if (options.junit !== undefined) writeFileSync(options.junit, junitOf(options.url, played));
   return faultsIn(played).length === 0 ? 0 : 1;
 }

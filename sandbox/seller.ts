@@ -9,7 +9,7 @@ import {
   declareErc20ApprovalGasSponsoringExtension,
 } from '@x402/extensions';
 import express, { type Express } from 'express';
-import type { Address } from 'viem';
+import { type Address, formatUnits } from 'viem';
 import { COIN_NAME, USD_NAME, USD_VERSION } from './deploy.js';
 import { sellByV1, v1NameOf } from './v1.js';
 
@@ -25,6 +25,9 @@ interface SellerOptions {
 
 /** Atomic units: 0.10 of a token with 18 decimals. */
 export const PRICE = 10n ** 17n;
+
+/** @param amount - atomic units. @returns whole tokens, with two decimals. */
+const textOf = (amount: bigint): string => Number(formatUnits(amount, 18)).toFixed(2);
 
 /** Longer than the facilitator takes at most, so that no answer is lost. */
 const CLIENT_WAIT_MS = 25_000;
@@ -71,7 +74,7 @@ export function demoSeller({
       {
         'GET /report': {
           accepts: accepts(usd, usdExtra),
-          description: 'A report that costs 0.10 SUSD',
+          description: `A report that costs ${textOf(price)} SUSD`,
           mimeType: 'application/json',
           extensions: declareDiscoveryExtension({
             output: { example: { report: 'All is well.' } },
@@ -79,7 +82,7 @@ export function demoSeller({
         },
         'GET /premium': {
           accepts: accepts(usd, usdExtra, price * 10n),
-          description: 'A report that costs 1.00 SUSD',
+          description: `A report that costs ${textOf(price * 10n)} SUSD`,
           mimeType: 'application/json',
         },
         'GET /permit2': {
@@ -129,7 +132,7 @@ export function demoSeller({
       scheme: 'exact',
       network: v1Name,
       maxAmountRequired: price.toString(),
-      description: 'A report that costs 0.10 SUSD, sold by x402 V1',
+      description: `A report that costs ${textOf(price)} SUSD, sold by x402 V1`,
       mimeType: 'application/json',
       payTo,
       maxTimeoutSeconds: 300,

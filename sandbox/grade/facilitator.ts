@@ -79,6 +79,11 @@ export class GradeFacilitator {
     });
   }
 
+  /** Where the seller has to ask. */
+  get url(): string {
+    return `http://${this.options.host}:${this.options.port}`;
+  }
+
   /** Requests of sellers so far. */
   get asked(): number {
     return this.#asked;

@@ -109,16 +109,23 @@ const PLAYS: readonly Play[] = [
 /**
  * Plays every outcome against a seller. The one that may hang comes last, when nothing else waits for the seller.
  *
+ * @param onPlayed - is called as each play ends.
  * @throws NotPlayable
  */
 export async function playAll(
   buyer: GradeBuyer,
   facilitator: GradeFacilitator,
+  onPlayed: (played: Played) => void,
 ): Promise<readonly Played[]> {
   await purchase(buyer, facilitator);
+  const play = async (one: Play): Promise<Played> => {
+    const played = await playOne(one, buyer, facilitator);
+    onPlayed(played);
+    return played;
+  };
   const [silent, others] = [PLAYS.slice(-1), PLAYS.slice(0, -1)];
-  const played = await Promise.all(others.map((play) => playOne(play, buyer, facilitator)));
-  for (const play of silent) played.push(await playOne(play, buyer, facilitator));
+  const played = await Promise.all(others.map(play));
+  for (const one of silent) played.push(await play(one));
   return played;
 }
 
@@ -129,7 +136,7 @@ async function purchase(buyer: GradeBuyer, facilitator: GradeFacilitator): Promi
   const { status } = await buyer.present(payment);
   if (heard.verifies === 0 && heard.settles === 0) {
     throw new NotPlayable(
-      `The seller answered ${status ?? 'nothing'} to a payment without asking this facilitator. Point it here and start it again.`,
+      `The seller answered ${status ?? 'nothing'} to a payment without asking this facilitator. Set ${facilitator.url} as its facilitator, start it again and repeat this.`,
     );
   }
   if (heard.settles === 0) {

@@ -1,20 +1,20 @@
 import { type Fault, FAULTS, type Played } from './plays.js';
 
-/** For people. */
-export function textOf(url: string, played: readonly Played[]): string {
-  const lines = played.map(({ name, faults }) =>
-    [
-      `  ${faults.length === 0 ? 'ok   ' : 'FAULT'}  ${name}`,
-      ...faults.map(({ fault, seen }) => `         ${fault}: ${FAULTS[fault].what} (${seen})`),
-    ].join('\n'),
-  );
+/** For people: one play. */
+export function lineOf({ name, faults }: Played): string {
+  return [
+    `  ${faults.length === 0 ? 'ok   ' : 'FAULT'}  ${name}`,
+    ...faults.map(({ fault, seen }) => `         ${fault}: ${FAULTS[fault].what} (${seen})`),
+  ].join('\n');
+}
+
+/** For people: what is said of all plays at the end. */
+export function verdictOf(played: readonly Played[]): string {
   const found = faultsIn(played);
   const advice = found.map((fault) => `  ${fault}: ${FAULTS[fault].fix}`);
-  const verdict =
-    found.length === 0
-      ? ['Nothing found: it delivers once for each success, and for nothing else.']
-      : [`Found: ${found.join(', ')}`, ...advice];
-  return [url, ...lines, '', ...verdict].join('\n');
+  return found.length === 0
+    ? 'Nothing found: it delivers once for each success, and for nothing else.'
+    : [`Found: ${found.join(', ')}`, ...advice].join('\n');
 }
 
 export function faultsIn(played: readonly Played[]): readonly Fault[] {
