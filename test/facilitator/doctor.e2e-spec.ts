@@ -152,6 +152,7 @@ describe('the check of sellers', () => {
       ? ['url_refused', 'seller_unreachable']
       : ['url_refused'];
     expect(codes).toContain(finding?.code);
+    if (finding?.code === 'url_refused') expect(finding.got).toBe(JSON.stringify(url));
     expect(JSON.stringify(report)).not.toMatch(/ECONN|ENOTFOUND|EAI_AGAIN/);
   });
 

@@ -121,7 +121,7 @@ export class Doctor {
       return { method, hasBody: body !== undefined, answer, bare, preflight };
     } catch (error) {
       if (!(error instanceof FetchError)) throw error;
-      return unreachable(error);
+      return unreachable(url, error);
     }
   }
 
@@ -184,12 +184,13 @@ export class Doctor {
   }
 }
 
-function unreachable(error: FetchError): DoctorFinding {
+function unreachable(url: string, error: FetchError): DoctorFinding {
   const isRefused = error.code === 'fetch_refused';
   return about(isRefused ? 'url_refused' : 'seller_unreachable', 'error', {
     path: 'url',
     expected: isRefused ? 'a public address, over http or https' : 'an answer within 12 seconds',
-    got: undefined,
+    // A seller that does not answer gave nothing; a refused address is what came.
+    got: isRefused ? url : undefined,
     fix: error.message,
   });
 }

@@ -99,7 +99,7 @@ export class SettlementsV2Controller {
     ];
     if (chainId === undefined || !asset || !payer || nonce === undefined) {
       throw new BadRequestException(
-        'Either transaction, or network, asset, payer and nonce, or paymentId are expected.',
+        'Either transaction, or network, asset, payer and nonce, or paymentId are expected. A list needs an API key with the scope history.',
       );
     }
     const authorization = { chainId, asset, payer, nonce: BigInt(nonce) };

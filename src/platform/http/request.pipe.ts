@@ -89,7 +89,7 @@ export class RequestPipe implements PipeTransform {
     // Before the libraries see them: of thousands of names each costs them as much as all before it.
     const known = sent.filter(([name]) => names.has(name));
     if (!isTolerant && known.length < sent.length) {
-      throw new CodedError(400, code, `${UNKNOWN[part]}.`);
+      throw new CodedError(400, code, `${UNKNOWN[part]}; known are ${[...names].join(', ')}.`);
     }
     const picked = Object.fromEntries(known);
     if (!isWithinBounds(picked, BOUNDS)) {

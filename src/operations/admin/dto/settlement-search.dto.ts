@@ -1,7 +1,5 @@
-import { IgnoresUnknown } from '../../../platform/http/request.pipe.js';
 import { IsOneOf, IsText } from '../../../platform/http/validators.js';
 
-@IgnoresUnknown()
 export class SettlementSearchDto {
   @IsText(
     {
