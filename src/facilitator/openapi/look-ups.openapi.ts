@@ -72,7 +72,8 @@ export const DescribesSettlements = (): MethodDecorator =>
     Answers({
       200: jsonAnswer('The settlement, or the page of a list.', 'FoundSettlement', undefined, RATE),
       400: jsonAnswer('The query is incomplete, or a value is malformed.', 'Problem', {
-        error: 'Either transaction, or network, asset, payer and nonce, or paymentId are expected. A list needs an API key with the scope history.',
+        error:
+          'Either transaction, or network, asset, payer and nonce, or paymentId are expected. A list needs an API key with the scope history.',
       }),
       401: { ...NO_KEY, description: 'A list without an API key.' },
       403: jsonAnswer(

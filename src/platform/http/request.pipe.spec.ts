@@ -83,8 +83,14 @@ describe('a body', () => {
     [order({ terms: [{ amount: '1', evil: '<x>' }] }), 'terms[0]: a field is not known here.'],
     [order({ '<evil>': 1 }), 'a field is not known here; known are payees, terms.'],
     [order({ hasOwnProperty: 1 }), 'a field is not known here; known are payees, terms.'],
-    [order({ constructor: { prototype: {} } }), 'a field is not known here; known are payees, terms.'],
-    [JSON.parse('{"__proto__":{"payees":[]}}'), 'a field is not known here; known are payees, terms.'],
+    [
+      order({ constructor: { prototype: {} } }),
+      'a field is not known here; known are payees, terms.',
+    ],
+    [
+      JSON.parse('{"__proto__":{"payees":[]}}'),
+      'a field is not known here; known are payees, terms.',
+    ],
   ])('is refused by the names of fields, and without a value: %j', async (value, message) => {
     await expect(body(value)).rejects.toMatchObject({
       status: 400,
