@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../platform/config/app-config.js';
 import { listingRulesOf } from '../platform/config/listing-rules.js';
-import type { ListingRules } from '../protocol/listing/judge-terms.js';
+import type { ListingRules } from '../protocol/listing/check-terms.js';
 
 /** What this deployment lists, and for how long. */
 @Injectable()

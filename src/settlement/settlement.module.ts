@@ -45,9 +45,9 @@ export class SettlementModule {
           provide: SettlementEvents,
           inject: [SUBSCRIBER_REDIS, ProcessRegistry],
           useFactory: async (subscriber: Redis, { processId }: ProcessRegistry) => {
-            const news = new SettlementEvents(subscriber, processId);
-            await news.start();
-            return news;
+            const events = new SettlementEvents(subscriber, processId);
+            await events.start();
+            return events;
           },
         },
       ],

@@ -1,4 +1,4 @@
-import { checkTerms, type ListingRules } from '../../protocol/listing/judge-terms.js';
+import { checkTerms, type ListingRules } from '../../protocol/listing/check-terms.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import { type ListingCode, MEANINGS } from '../codes.js';

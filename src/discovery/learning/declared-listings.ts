@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
-import type { ListingRules } from '../../protocol/listing/judge-terms.js';
+import type { ListingRules } from '../../protocol/listing/check-terms.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import { BAZAAR, readDeclaration } from '../../protocol/listing/read-declaration.js';
 import { hashOf } from '../../protocol/payment/hash.js';

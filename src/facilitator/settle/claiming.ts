@@ -23,11 +23,11 @@ import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js
 import { SETTLEMENT_QUEUES } from '../../settlement/settlement.module.js';
 import type { ValidVerification } from '../verify/payment-verifier.js';
 import { KEY_REFUSALS } from './key-binding.js';
-import { BACKGROUND_STEP_FAILED, DeferredSteps } from './owed-steps.js';
+import { BACKGROUND_STEP_FAILED, DeferredSteps } from './deferred-steps.js';
 import { RequesterWait } from './requester-wait.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { NamedContext, Round } from './settle-context.js';
-import { AcknowledgedAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 /** A step whose answer was lost is asked again after this time. */
 const ASK_AGAIN_MS = 100;
@@ -40,7 +40,7 @@ export class Claiming {
     @Inject(LABEL_STORE) private readonly labels: Pick<LabelStore, 'note'>,
     @Inject(SETTLEMENT_QUEUES)
     private readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>,
-    @Inject(SettlementEvents) private readonly news: Pick<SettlementEvents, 'listen'>,
+    @Inject(SettlementEvents) private readonly events: Pick<SettlementEvents, 'listen'>,
     private readonly admission: Admission,
     private readonly deferred: DeferredSteps,
     private readonly acknowledged: AcknowledgedAnswers,
@@ -229,7 +229,7 @@ export class Claiming {
     const { isRepeatable = false, reasons } = actionOf(request.payment.claim);
     return new RequesterWait(ref, {
       store: this.store,
-      news: this.news,
+      events: this.events,
       answers: answers.of(ref.id),
       requester,
       authorizationId: identity.authorizationId,

@@ -7,7 +7,7 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import { KeyBinding, type KeyResult } from './key-binding.js';
-import { DeferredSteps } from './owed-steps.js';
+import { DeferredSteps } from './deferred-steps.js';
 
 const PAYMENT: BoundPayment = { chainId: 56, authorizationId: 'mine', termsTag: 't' };
 const OTHER: Binding = {

@@ -7,7 +7,7 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import type { ArchivedPayments } from '../status/archived-payments.js';
-import type { DeferredSteps } from './owed-steps.js';
+import type { DeferredSteps } from './deferred-steps.js';
 
 type Store = Pick<SettlementStore, 'bind' | 'takeOver' | 'unbind' | 'hasClaim'>;
 

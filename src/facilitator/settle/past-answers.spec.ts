@@ -84,7 +84,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     const service = aSettleService({
       store,
       labels: new MemoryLabelStore(),
-      news: { listen: () => () => undefined },
+      events: { listen: () => () => undefined },
       admission: { refusal: () => Promise.resolve('no_gas') },
       verifier: {
         verify: () =>

@@ -12,7 +12,7 @@ import {
 import { LostClaims } from './lost-claims.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { SettleContext } from './settle-context.js';
-import { AcknowledgedAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 /** What the ledger said of a request before it was refused. */
 interface LedgerAnswer {

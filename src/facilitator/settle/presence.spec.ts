@@ -13,9 +13,9 @@ function aWorld() {
   const world = { isAway: false, now: 0 };
   const presence = new Presence(
     {
-      speak: (_chainId, _processId, hasSaid) => {
-        if (world.isAway) return Promise.reject(new RedisUnavailableError('speak', 'away'));
-        spoken.push(hasSaid());
+      heartbeat: (_chainId, _processId, hasReplayed) => {
+        if (world.isAway) return Promise.reject(new RedisUnavailableError('heartbeat', 'away'));
+        spoken.push(hasReplayed());
         return Promise.resolve();
       },
       onEpochChange: (listener) => {
@@ -58,9 +58,9 @@ describe('a process that tells requesters what became of their payments', () => 
   it('is awaited by a ledger that went back until all its answers were replayed', async () => {
     const { presence, spoken, says, goBack } = aWorld();
     goBack();
-    await presence.speak(CHAIN_ID);
+    await presence.heartbeat(CHAIN_ID);
     says[0]?.();
-    await presence.speak(CHAIN_ID);
+    await presence.heartbeat(CHAIN_ID);
     expect(spoken).toEqual([false, false]);
     says[1]?.();
     expect(spoken).toEqual([false, false, true]);
@@ -72,7 +72,7 @@ describe('a process that tells requesters what became of their payments', () => 
     goBack();
     says[0]?.();
     says[1]?.();
-    await presence.speak(CHAIN_ID);
+    await presence.heartbeat(CHAIN_ID);
     expect(spoken).toEqual([false]);
     says[2]?.();
     says[3]?.();
@@ -82,14 +82,14 @@ describe('a process that tells requesters what became of their payments', () => 
   it('forgets nothing of what it told while the ledger is away or was not told of it again', async () => {
     const { world, presence, heard, says, trouble, goBack } = aWorld();
     world.now = 1;
-    await presence.speak(CHAIN_ID);
+    await presence.heartbeat(CHAIN_ID);
     world.isAway = true;
     world.now = 2;
-    await presence.speak(CHAIN_ID);
+    await presence.heartbeat(CHAIN_ID);
     world.isAway = false;
     goBack();
     world.now = 3;
-    await presence.speak(CHAIN_ID);
+    await presence.heartbeat(CHAIN_ID);
     expect(heard).toEqual([1, 1]);
     for (const say of says) say();
     expect(trouble).toEqual([]);

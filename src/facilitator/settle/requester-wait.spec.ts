@@ -10,10 +10,10 @@ import type { Requester } from '../../settlement/ledger/requester.js';
 import type { SettlementEvent } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { Finality } from '../../settlement/model/settlement.js';
-import { DeferredSteps } from './owed-steps.js';
+import { DeferredSteps } from './deferred-steps.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
 import { SettleAnswers } from './settle-answer.js';
-import { AcknowledgedAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const SILENT = { warn: (): undefined => undefined };
@@ -33,7 +33,7 @@ class FakeConnection implements Connection {
 
 describe('a requester that waits', () => {
   let store: MemorySettlementStore;
-  let listeners: Map<string, Set<(news: SettlementEvent) => void>>;
+  let listeners: Map<string, Set<(event: SettlementEvent) => void>>;
   let owed: DeferredSteps;
   let made: ReturnType<typeof aPayment>;
 
@@ -42,12 +42,12 @@ describe('a requester that waits', () => {
     store = new MemorySettlementStore(() => Date.now(), GRACE_MS);
     listeners = new Map();
     store.onNews = (id, kind, transaction) => {
-      const news: SettlementEvent = {
+      const event: SettlementEvent = {
         kind: kind as SettlementEvent['kind'],
         transaction,
         reason: undefined,
       };
-      for (const listener of listeners.get(id) ?? []) listener(news);
+      for (const listener of listeners.get(id) ?? []) listener(event);
     };
     owed = new DeferredSteps(SILENT);
     made = aPayment();
@@ -77,7 +77,7 @@ describe('a requester that waits', () => {
   ): RequesterWait {
     return new RequesterWait(ref, {
       store,
-      news: {
+      events: {
         listen: (id, listener) => {
           const all = listeners.get(id) ?? new Set();
           listeners.set(id, all.add(listener));

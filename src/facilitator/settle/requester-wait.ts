@@ -15,9 +15,9 @@ import {
   isSuccessAt,
   type SettlementView,
 } from '../../settlement/model/settlement.js';
-import type { DeferredSteps } from './owed-steps.js';
+import type { DeferredSteps } from './deferred-steps.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
-import type { AcknowledgedAnswers } from './told-answers.js';
+import type { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 /** The client's side of a request. */
 export interface Connection {
@@ -29,7 +29,7 @@ export interface Connection {
 
 interface WaitOptions {
   readonly store: SettlementStore;
-  readonly news: Pick<SettlementEvents, 'listen'>;
+  readonly events: Pick<SettlementEvents, 'listen'>;
   readonly answers: SettleAnswers;
   readonly requester: Requester;
   readonly authorizationId: string;
@@ -85,8 +85,8 @@ export class RequesterWait {
     readonly ref: ClaimRef,
     private readonly options: WaitOptions,
   ) {
-    this.#stopListening = options.news.listen(ref.id, (news) => {
-      this.#hear(news);
+    this.#stopListening = options.events.listen(ref.id, (event) => {
+      this.#onEvent(event);
     });
   }
 
@@ -125,13 +125,13 @@ export class RequesterWait {
     }
   }
 
-  #hear(news: SettlementEvent): void {
-    if (news.transaction !== undefined) this.#hash = news.transaction;
-    if (news.kind === 'finalized' || news.kind === this.options.finality) {
+  #onEvent(event: SettlementEvent): void {
+    if (event.transaction !== undefined) this.#hash = event.transaction;
+    if (event.kind === 'finalized' || event.kind === this.options.finality) {
       this.#hasHeardOfSuccess = true;
     }
     // A new hash is worth knowing, not worth a look.
-    if (news.kind !== 'sent') this.#signal.notify();
+    if (event.kind !== 'sent') this.#signal.notify();
   }
 
   async #stand(): Promise<WaitState> {

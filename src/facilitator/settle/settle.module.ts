@@ -7,10 +7,10 @@ import { SettlementModule } from '../../settlement/settlement.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { Claiming } from './claiming.js';
 import { LostClaims } from './lost-claims.js';
-import { DeferredSteps } from './owed-steps.js';
+import { DeferredSteps } from './deferred-steps.js';
 import { PastAnswers } from './past-answers.js';
 import { SettleService } from './settle.service.js';
-import { AcknowledgedAnswers } from './told-answers.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 @Module({})
 export class SettleModule {

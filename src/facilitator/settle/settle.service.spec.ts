@@ -24,7 +24,7 @@ import type { Match, Verification } from '../verify/payment-verifier.js';
 import type { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
 import { keyTagOf, type SettleRequest } from './settle-context.js';
-import { LEDGER_WENT_BACK } from './told-answers.js';
+import { LEDGER_WENT_BACK } from './acknowledged-answers.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const WAIT_MS = 20_000;
@@ -109,19 +109,19 @@ describe('SettleService', () => {
   });
 
   function aService(): SettleService {
-    const listeners = new Map<string, Set<(news: SettlementEvent) => void>>();
+    const listeners = new Map<string, Set<(event: SettlementEvent) => void>>();
     store.onNews = (id, kind, transaction) => {
-      const news: SettlementEvent = {
+      const event: SettlementEvent = {
         kind: kind as SettlementEvent['kind'],
         transaction,
         reason: undefined,
       };
-      for (const listener of [...(listeners.get(id) ?? [])]) listener(news);
+      for (const listener of [...(listeners.get(id) ?? [])]) listener(event);
     };
     return aSettleService({
       store,
       labels,
-      news: {
+      events: {
         listen: (id, listener) => {
           const all = listeners.get(id) ?? new Set();
           listeners.set(id, all.add(listener));
@@ -582,7 +582,7 @@ describe('SettleService', () => {
   describe('a new claim on a ledger that went back, while a process that lived has not spoken', () => {
     beforeEach(async () => {
       await settle(aPayment(), { isAsync: true });
-      await store.speak(CHAIN_ID, 'late', () => true);
+      await store.heartbeat(CHAIN_ID, 'late', () => true);
       await pass(1);
       store.goBack();
     });
@@ -592,7 +592,7 @@ describe('SettleService', () => {
       const settling = settle(aPayment(), { isAsync: true }).finally(() => (isAnswered = true));
       await pass(2 * RESTATE_MS);
       expect(isAnswered).toBe(false);
-      await store.speak(CHAIN_ID, 'late', () => true);
+      await store.heartbeat(CHAIN_ID, 'late', () => true);
       await pass(200);
       expect((await settling)?.status).toBe(202);
     });
@@ -617,7 +617,7 @@ describe('SettleService', () => {
       const answer = await settling;
       expect(answer?.body).toMatchObject({ errorReason: 'network_unavailable' });
       expect(answer?.cause).toMatch(/^Redis lost its newest writes/);
-      await store.speak(CHAIN_ID, 'late', () => true);
+      await store.heartbeat(CHAIN_ID, 'late', () => true);
       await pass(RESTATE_MS);
       expect((await settle(aPayment(), asked))?.status).toBe(202);
     });

@@ -23,7 +23,7 @@ import { ArchivedPayments } from '../status/archived-payments.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';
 import { Claiming } from './claiming.js';
 import { boundPaymentOf, KEY_REFUSALS, KeyBinding } from './key-binding.js';
-import { DeferredSteps } from './owed-steps.js';
+import { DeferredSteps } from './deferred-steps.js';
 import { PastAnswers } from './past-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { NamedContext, Round, SettleContext, SettleRequest } from './settle-context.js';

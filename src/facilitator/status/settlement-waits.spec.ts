@@ -14,13 +14,13 @@ describe('a look-up that waits', () => {
   let state: SettlementState | undefined;
   let looks: number;
   let isAway: boolean;
-  let listeners: Set<(news: SettlementEvent) => void>;
+  let listeners: Set<(event: SettlementEvent) => void>;
   let waits: SettlementWaits;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
     [state, looks, isAway, listeners] = ['broadcast', 0, false, new Set()];
-    const news: Pick<SettlementEvents, 'listen'> = {
+    const events: Pick<SettlementEvents, 'listen'> = {
       listen: (_, listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -36,7 +36,7 @@ describe('a look-up that waits', () => {
       },
     };
     const never = { byId: () => Promise.reject(new Error('no simulated one is asked for')) };
-    waits = new SettlementWaits(news, status, never, { steady: () => Date.now() });
+    waits = new SettlementWaits(events, status, never, { steady: () => Date.now() });
   });
   afterEach(() => {
     jest.useRealTimers();

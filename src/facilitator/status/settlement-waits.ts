@@ -50,7 +50,7 @@ export class SettlementWaits {
   #isStopping = false;
 
   constructor(
-    @Inject(SettlementEvents) private readonly news: Pick<SettlementEvents, 'listen'>,
+    @Inject(SettlementEvents) private readonly events: Pick<SettlementEvents, 'listen'>,
     @Inject(StatusService) private readonly status: Pick<StatusService, 'byId'>,
     @Inject(SimulatedSettles) private readonly simulated: Pick<SimulatedSettles, 'byId'>,
     @Inject(Clock) private readonly clock: Pick<Clock, 'steady'>,
@@ -60,7 +60,7 @@ export class SettlementWaits {
   async lookUp(wait: LookUpWait): Promise<WaitedStatus> {
     // Listening begins before the first look, so that an event right after it is not missed.
     const signal = new Signal();
-    const stopListening = this.news.listen(wait.id, () => {
+    const stopListening = this.events.listen(wait.id, () => {
       signal.notify();
     });
     try {

@@ -1,4 +1,4 @@
-import type { ListingRules } from '../../protocol/listing/judge-terms.js';
+import type { ListingRules } from '../../protocol/listing/check-terms.js';
 import type { AppConfig } from './app-config.js';
 
 /** What the catalogue of this deployment lists: tokens that are built in or named by settings, of hosts that anybody reaches. */

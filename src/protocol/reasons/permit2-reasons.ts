@@ -221,6 +221,6 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The approval was not mined: another transaction used its account nonce, the payer spent the coins that it was sent, or its time ran out. The payment was not made.',
+      'The approval was not mined: its nonce or the coins for it were used otherwise, or its time ran out. Nothing was paid.',
   },
 } as const satisfies ReasonTable;

@@ -16,7 +16,7 @@ export const UPTO_REASONS = {
     fault: 'seller',
     retry: 'new-payment',
     meaning:
-      'The witness names a facilitator that is no signer of this deployment. Read `/supported` again: `extra.facilitatorAddress` is the one to offer.',
+      'The witness names a facilitator that is no signer here. Offer `extra.facilitatorAddress` of `/supported`.',
   },
   invalid_upto_evm_payload_settlement_exceeds_amount: {
     fault: 'seller',

@@ -66,7 +66,7 @@ export class ChainWorker {
 
   /** A search has ended that a lane may wait for. */
   notifyNews(): void {
-    for (const { runner } of this.slots) runner.state.news.notify();
+    for (const { runner } of this.slots) runner.state.changed.notify();
   }
 
   // ---------------------------------------------------------------- lanes

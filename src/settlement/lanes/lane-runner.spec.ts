@@ -71,7 +71,7 @@ it('a lane whose step is never answered can be given up, and acquired again by t
     return held;
   };
   const comeRound = async (): Promise<void> => {
-    runner.state.news.notify();
+    runner.state.changed.notify();
     runner.state.work.notify();
     await turns();
   };

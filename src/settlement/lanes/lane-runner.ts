@@ -172,7 +172,7 @@ export class LaneRunner {
   stop(): void {
     this.#isRunning = false;
     this.state.work.notify();
-    this.state.news.notify();
+    this.state.changed.notify();
   }
 
   /**
@@ -190,7 +190,7 @@ export class LaneRunner {
       this.#giveUp = reject;
     });
     const stopListening = this.options.heads.onHead(() => {
-      this.state.news.notify();
+      this.state.changed.notify();
       if (this.#sending.isWaiting) this.state.work.notify();
     });
     try {
@@ -263,7 +263,7 @@ export class LaneRunner {
       const head = this.options.heads.current;
       if (head !== undefined) return head;
       if (!isGoing()) throw new ReopenLane('it was stopped');
-      await this.state.news.wait(REST_MS);
+      await this.state.changed.wait(REST_MS);
     }
   }
 
@@ -278,7 +278,7 @@ export class LaneRunner {
         loop.catch((error: unknown) => {
           failures.push(error);
           this.state.work.notify();
-          this.state.news.notify();
+          this.state.changed.notify();
         }),
       ),
     );
@@ -298,7 +298,7 @@ export class LaneRunner {
   async #followLoop(held: HeldLane, isGoing: () => boolean): Promise<void> {
     while (isGoing()) {
       this.#cameRound('following');
-      await this.state.news.wait(LOOK_FOR_WORK_MS);
+      await this.state.changed.wait(LOOK_FOR_WORK_MS);
       const head = this.options.heads.current;
       if (!this.hasKey && !this.#following.isWaiting) {
         this.stop();
@@ -317,7 +317,7 @@ export class LaneRunner {
 
   async #lookAgainSoon(): Promise<void> {
     await this.options.clock.sleep(LOOK_AGAIN_MS);
-    this.state.news.notify();
+    this.state.changed.notify();
   }
 
   // ---------------------------------------------------------------- status

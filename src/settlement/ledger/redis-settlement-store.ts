@@ -258,14 +258,14 @@ export class RedisSettlementStore implements SettlementStore {
     return (await this.#runOn(REQUESTER_SCRIPTS.replayWithdrawal, ref, args)) === 1;
   }
 
-  async speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void> {
+  async heartbeat(chainId: number, processId: string, hasReplayed: () => boolean): Promise<void> {
     const epoch = await this.scripts.epochs.of(chainId);
     await this.scripts.runAt(
       { chainId, epoch },
       {
-        script: REQUESTER_SCRIPTS.speak,
+        script: REQUESTER_SCRIPTS.heartbeat,
         keys: keys.speakersKeys(chainId),
-        args: [processId, hasSaid() ? '1' : '', AWAITED_MS],
+        args: [processId, hasReplayed() ? '1' : '', AWAITED_MS],
       },
     );
   }

@@ -16,10 +16,10 @@ export interface SettlementEvent {
 
 const isHash = (text: string | undefined): text is string => /^[0-9a-f]{64}$/.test(text ?? '');
 
-type Listener = (news: SettlementEvent) => void;
+type Listener = (event: SettlementEvent) => void;
 
 /**
- * News of settlements, as the ledger publishes it to the processes whose requesters wait. News may be lost
+ * Events of settlements, as the ledger publishes them to the processes whose requesters wait. Events may be lost
  * with a connection; requesters look at the ledger from time to time all the same.
  */
 export class SettlementEvents {
@@ -51,13 +51,13 @@ export class SettlementEvents {
     const [ids = '', kind, transaction, reason] = text.split('|');
     const known = KINDS.find((one) => one === kind);
     if (known === undefined) return;
-    const news: SettlementEvent = {
+    const event: SettlementEvent = {
       kind: known,
       transaction: isHash(transaction) ? `0x${transaction}` : undefined,
       reason: readReason(reason),
     };
     for (const id of ids.split(',')) {
-      for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(news);
+      for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(event);
     }
   }
 }

@@ -227,10 +227,10 @@ export interface SettlementStore {
    * Shows that a process lives which answers requesters. After a ledger went back, nothing is sold and no older claim is
    * taken by a lane before every process that lived has replayed its answers, or has been awaited for long enough.
    *
-   * @param hasSaid - whether it has replayed everything. Asked once it is known which state of the ledger this is.
+   * @param hasReplayed - whether it has replayed everything. Asked once it is known which state of the ledger this is.
    * @throws LedgerEpochChangedError when the ledger went back meanwhile.
    */
-  speak(chainId: number, processId: string, hasSaid: () => boolean): Promise<void>;
+  heartbeat(chainId: number, processId: string, hasReplayed: () => boolean): Promise<void>;
 
   /** Makes a record of a payment whose claim the ledger lost, sold to this requester. */
   adopt(requester: Requester, adoption: Adoption): Promise<AdoptResult>;

@@ -1,9 +1,9 @@
 import { Claiming } from '../../../src/facilitator/settle/claiming.js';
 import type { LostClaims } from '../../../src/facilitator/settle/lost-claims.js';
-import { DeferredSteps } from '../../../src/facilitator/settle/owed-steps.js';
+import { DeferredSteps } from '../../../src/facilitator/settle/deferred-steps.js';
 import { PastAnswers } from '../../../src/facilitator/settle/past-answers.js';
 import { SettleService } from '../../../src/facilitator/settle/settle.service.js';
-import { AcknowledgedAnswers } from '../../../src/facilitator/settle/told-answers.js';
+import { AcknowledgedAnswers } from '../../../src/facilitator/settle/acknowledged-answers.js';
 import { ArchivedPayments } from '../../../src/facilitator/status/archived-payments.js';
 import type { UsedAuthorizationFinder } from '../../../src/facilitator/status/used-authorization-finder.js';
 import { PaymentVerifier } from '../../../src/facilitator/verify/payment-verifier.js';
@@ -18,7 +18,7 @@ import type { SettlementStore } from '../../../src/settlement/ledger/settlement-
 interface SettleWorld {
   readonly store: SettlementStore;
   readonly labels: Pick<LabelStore, 'note'>;
-  readonly news: Pick<SettlementEvents, 'listen'>;
+  readonly events: Pick<SettlementEvents, 'listen'>;
   readonly admission: Partial<Admission>;
   readonly verifier: Pick<PaymentVerifier, 'verify' | 'verifyTerms' | 'match'>;
   readonly archive: SettlementArchive;
@@ -32,7 +32,7 @@ interface SettleWorld {
 
 /** The service with all of its own parts, on a ledger, a chain and an archive that are played. */
 export function aSettleService(world: SettleWorld): SettleService {
-  const { store, labels, news, finder, lostClaims, chainId } = world;
+  const { store, labels, events, finder, lostClaims, chainId } = world;
   const settings = { settleWaitMs: world.waitMs, networks: [] };
   const logger = {
     warn: (line: unknown, message?: string) => {
@@ -48,7 +48,7 @@ export function aSettleService(world: SettleWorld): SettleService {
     store,
     labels,
     new Map([[chainId, { add: world.addJob }]]),
-    news,
+    events,
     world.admission as Admission,
     owed,
     told,

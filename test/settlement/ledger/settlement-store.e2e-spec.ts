@@ -60,7 +60,7 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
   const older = await claim(first);
   const record = await redis.dumpBuffer(recordKey(CHAIN_ID, older.id));
   await redis.del(recordKey(CHAIN_ID, older.id));
-  await store.speak(CHAIN_ID, 'p', () => true);
+  await store.heartbeat(CHAIN_ID, 'p', () => true);
   // The newer claim was made on a ledger that knew of the withdrawal.
   await redis.del(authorizationKey(CHAIN_ID, made.identity.authorizationId));
   const { asset, authorization } = made.payment;
@@ -204,7 +204,7 @@ describe('a lane of a ledger that went back', () => {
       await own.lanes.queue.giveBack(held, ids);
       return ids;
     };
-    await store.speak(CHAIN_ID, 'late', () => true);
+    await store.heartbeat(CHAIN_ID, 'late', () => true);
     const older = await claim();
     await own.goBackBeforeSale(older, 2 * RESTATE_MS);
     const again = await own.lanes.leases.acquire(held.lane, CHAIN_ID, 'worker', 60_000);
@@ -217,14 +217,14 @@ describe('a lane of a ledger that went back', () => {
     expect(await store.replayWithdrawal(told)).toBe(true);
     const other = await claim();
     await own.lanes.queue.ready(CHAIN_ID, [other.id]);
-    await store.speak(CHAIN_ID, 'late', () => true);
+    await store.heartbeat(CHAIN_ID, 'late', () => true);
     expect(new Set(await taken())).toEqual(new Set([newer.id, other.id]));
   });
 
   it('takes what is older once a process that is silent was awaited for long enough', async () => {
     const own = await freshWorld();
     const [, awaited] = speakersKeys(CHAIN_ID);
-    await own.store.speak(CHAIN_ID, 'dead', () => true);
+    await own.store.heartbeat(CHAIN_ID, 'dead', () => true);
     const before = await own.epochs.of(CHAIN_ID);
     await own.redis.hset(epochKey(CHAIN_ID), 'run', 'a third server');
     own.epochs.forget(CHAIN_ID, before);

@@ -1,4 +1,4 @@
-import { checkTerms, type ListingRules } from '../../../protocol/listing/judge-terms.js';
+import { checkTerms, type ListingRules } from '../../../protocol/listing/check-terms.js';
 import type { JsonObject } from '../../../protocol/payment/wire-values.js';
 import type { DoctorFinding } from '../dto/doctor-report.response.js';
 import { about } from '../finding.js';

@@ -21,7 +21,7 @@ import {
   type VerifyScope,
 } from '../verdict.js';
 import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
-import { verifyApproval, mayBringApproval } from './judge-approval.js';
+import { verifyApproval, mayBringApproval } from './verify-approval.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
 
 /** What differs between the schemes that pay by a Permit2 witness transfer through a proxy. */

@@ -89,7 +89,7 @@ export class Confirmer {
       mostOfGroup: CONFIRMATIONS_MOST,
       limitMs: CONFIRMATION_MS,
       onResult: () => {
-        options.state.news.notify();
+        options.state.changed.notify();
       },
       clock: options.clock,
     };

@@ -81,7 +81,7 @@ export class LaneFollowing {
       mostOfGroup: SEARCHES_MOST,
       limitMs: SEARCH_MS,
       onResult: () => {
-        options.state.news.notify();
+        options.state.changed.notify();
       },
       clock: options.clock,
     });

@@ -60,7 +60,7 @@ export class OutcomeQuestions {
       mostOfGroup: MOST_OF_ASSET,
       limitMs: LIMIT_MS,
       onResult: () => {
-        options.state.news.notify();
+        options.state.changed.notify();
       },
       clock: options.clock,
     });

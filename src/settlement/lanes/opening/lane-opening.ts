@@ -63,7 +63,7 @@ export class LaneOpening {
     observer.opened(held.lane, { nextNonce: state.next, inFlight: state.attempts.length });
     state.trouble = undefined;
     state.work.notify();
-    state.news.notify();
+    state.changed.notify();
   }
 
   /**

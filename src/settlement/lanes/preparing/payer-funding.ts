@@ -53,7 +53,7 @@ export class PayerFunding {
     switch (funded.kind) {
       case 'sent':
         state.allocated(funded.tracked);
-        state.news.notify();
+        state.changed.notify();
         heads.look();
         return 'waits';
       case 'nonce':

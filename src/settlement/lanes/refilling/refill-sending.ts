@@ -147,7 +147,7 @@ export class RefillSending implements Sending {
     switch (stored.kind) {
       case 'ok':
         state.allocated(broadcaster.follow(held, attempt, head));
-        state.news.notify();
+        state.changed.notify();
         heads.look();
         return undefined;
       case 'nonce':

@@ -14,7 +14,7 @@ export class LaneState {
   /** There may be something to send. */
   readonly work = new Signal();
   /** There may be something to follow. */
-  readonly news = new Signal();
+  readonly changed = new Signal();
   #attempts = new Map<number, TrackedAttempt>();
   #window: LaneWindow;
   #next = 0;

@@ -12,7 +12,7 @@
 -- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that had an answer before the ledger
 -- lost it, or sold to another since | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
 -- | {'had_its_place'} | {'not_yet'} (a 202 sells, and processes may still have to replay their sales).
-local requester, key, authorization, is_handed_out = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
+local requester, key, authorization, is_accepted = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
 local queued = redis.call('ZCARD', prefix .. 'queued')
 local earlier = read_sale(KEYS[2])
 if earlier then
@@ -21,7 +21,7 @@ if earlier then
     return { is_sold_to(earlier, requester, key) and 'claimed' or 'told_to_another', queued }
   end
   -- It was taken back by the requester that it was claimed for. `redeem.lua` sells it, to one.
-  if is_handed_out and not is_over_unpaid(earlier) then return { 'known' } end
+  if is_accepted and not is_over_unpaid(earlier) then return { 'known' } end
   return { 'claimed', queued }
 end
 local index = redis.call('HMGET', KEYS[3], 'live', 'sold', 'last')
@@ -38,8 +38,8 @@ local made, early = 'claimed', table.concat(ARGV, ',', fields_end + 1)
 local lost = told_to_another(authorization, requester, key)
 if lost then
   -- Collected for the requester that had the answer: otherwise the payment would be lost.
-  made, requester, key, is_handed_out, early = 'told_to_another', lost.sold_to, lost.sold_key, true, ''
-elseif is_handed_out and is_awaiting(tonumber(ARGV[11])) then
+  made, requester, key, is_accepted, early = 'told_to_another', lost.sold_to, lost.sold_key, true, ''
+elseif is_accepted and is_awaiting(tonumber(ARGV[11])) then
   -- The ledger may have lost a claim of it that was answered with a 202.
   return { 'not_yet' }
 end
@@ -71,12 +71,12 @@ local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 
   payer = record.payer, pay_to = record.pay_to, deadline = record.deadline, kind = record.kind, amount = record.amount,
   hashes = '', tx = '', claimed_at = at, early = early,
   totals = totals, is_first = not index[3],
-  handed_out = is_handed_out }
-advance(r, 'claimed', 'auth', authorization, 'sale', is_handed_out and 'sold' or 'open',
-  'sold_to', is_handed_out and requester or '', 'sold_key', is_handed_out and key or '',
-  'kept', lost and lost.kept and '1' or '', 'async', is_handed_out and '1' or '', 'key', key, 'early', r.early,
+  accepted = is_accepted }
+advance(r, 'claimed', 'auth', authorization, 'sale', is_accepted and 'sold' or 'open',
+  'sold_to', is_accepted and requester or '', 'sold_key', is_accepted and key or '',
+  'kept', lost and lost.kept and '1' or '', 'async', is_accepted and '1' or '', 'key', key, 'early', r.early,
   't_claimed', at, unpack(ARGV, 13, fields_end))
-if is_handed_out then redis.call('HSET', KEYS[3], 'sold', r.id) end
+if is_accepted then redis.call('HSET', KEYS[3], 'sold', r.id) end
 redis.call('ZADD', waiters_key(r.id), at, requester)
 redis.call('EXPIRE', waiters_key(r.id), 300)
 if needs_nothing then

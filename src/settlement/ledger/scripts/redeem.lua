@@ -38,7 +38,7 @@ if is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
 -- The ledger lost a claim, and this one was made before the sale of the lost one was replayed.
 if told_to_another(r.auth, requester, key) or is_sold_by_another_claim(r, requester, key) then return answer('lost') end
 if r.paid then leave_unsold(r) end
-r.handed_out = r.handed_out or is_async
+r.accepted = r.accepted or is_async
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '', 'async',
   is_async and '1' or (r.async and '1' or ''))
 redis.call('HSET', index_key(r.auth), 'sold', r.id)

@@ -19,7 +19,7 @@ for i = 3, #KEYS do
     elseif now() > tonumber(r.deadline) * 1000 then
       conclude(r, 'expired', { reason = reason }, life)
     else
-      collect_again(r)
+      resubmit(r)
     end
   end
 end

@@ -305,13 +305,13 @@ export class MemorySettlementStore implements SettlementStore {
     return this.#step(() => this.#settlements.withdrawAgain(told));
   }
 
-  speak(_chainId: number, processId: string, hasSaid: () => boolean): Promise<void> {
+  heartbeat(_chainId: number, processId: string, hasReplayed: () => boolean): Promise<void> {
     return this.#step(() => {
       for (const [other, at] of this.#speakers) {
         if (this.now() - at > AWAITED_MS) this.#speakers.delete(other);
       }
       this.#speakers.set(processId, this.now());
-      if (hasSaid()) this.#awaited.delete(processId);
+      if (hasReplayed()) this.#awaited.delete(processId);
     });
   }
 

@@ -504,7 +504,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
     it('adopts nothing before every process that lived has said what it told, nor what it told another', async () => {
       const [first, second] = [aRequester(), aRequester()];
       const process = `told${first.id}`;
-      await store.speak(CHAIN_ID, process, () => true);
+      await store.heartbeat(CHAIN_ID, process, () => true);
       await world.goBackBeforeSale(await claimed(aRequester()), 2 * RESTATE_MS);
       const adopt = (requester: Requester, { payment, identity }: ReturnType<typeof aPayment>) => {
         const ref = store.refOf(payment, identity, first);
@@ -518,7 +518,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const sale = { ref, authorizationId, requester: first, isAccepted: false };
       expect(await store.replaySale(sale)).toBe(false);
       expect(await adopt(first, told)).toEqual({ kind: 'not_yet' });
-      await store.speak(CHAIN_ID, process, () => true);
+      await store.heartbeat(CHAIN_ID, process, () => true);
       expect(await adopt(second, told)).toEqual({ kind: 'known' });
       expect((await adopt(second, untold)).kind).toBe('sold');
       expect((await adopt(first, told)).kind).toBe('sold');
@@ -785,9 +785,9 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
     it('sells nothing older before every process that lived has said again what it told', async () => {
       const [first, second] = [aRequester(), aRequester()];
       const [late, other] = [`late${first.id}`, `other${first.id}`];
-      const speak = (processId: string, hasSaid: boolean) =>
-        store.speak(CHAIN_ID, processId, () => hasSaid);
-      await Promise.all([speak(late, true), speak(other, true)]);
+      const beat = (processId: string, hasReplayed: boolean) =>
+        store.heartbeat(CHAIN_ID, processId, () => hasReplayed);
+      await Promise.all([beat(late, true), beat(other, true)]);
       const ref = await claimed(first);
       await store.join(ref, second);
       await world.broadcast(ref, TX);
@@ -795,8 +795,8 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await store.redeem(ref, first, 'included');
       // Longer ago than what is waited for in any case.
       await world.goBackBeforeSale(ref, 2 * RESTATE_MS);
-      await speak(other, true);
-      await speak(late, false);
+      await beat(other, true);
+      await beat(late, false);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
       expect(
         await store.replaySale({
@@ -806,14 +806,14 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           isAccepted: false,
         }),
       ).toBe(true);
-      await speak(late, true);
+      await beat(late, true);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
     });
 
     it('sells no newer claim before every process that lived has replayed its sales of lost claims', async () => {
       const [first, second, made] = [aRequester(), aRequester(), aPayment()];
       const process = `late${first.id}`;
-      await store.speak(CHAIN_ID, process, () => true);
+      await store.heartbeat(CHAIN_ID, process, () => true);
       await world.goBackBeforeSale(await claimed(aRequester()), 2 * RESTATE_MS);
       expect((await claim(second, made, true)).kind).toBe('not_yet');
       expect(await look(made)).toMatchObject({ known: undefined });
@@ -827,7 +827,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       const { authorizationId } = made.identity;
       const sale = { ref: lost, authorizationId, requester: first, isAccepted: true };
       expect(await store.replaySale(sale)).toBe(false);
-      await store.speak(CHAIN_ID, process, () => true);
+      await store.heartbeat(CHAIN_ID, process, () => true);
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
       expect((await claim(second, aPayment(), true)).kind).toBe('claimed');
       await world.pass(CONTRACT_GRACE_MS);

@@ -16,7 +16,7 @@ local function end_record(r, from, life)
   local event = EVENT_OF[state] or (paid and 'used_by_other_paid' or 'used_by_other_unpaid')
   if state == 'reverted' and r.sale == 'sold' and r.told then
     local tx = given(2)
-    local is_again = tx and collect_again(r, 'tx', tx) or not tx and collect_again(r)
+    local is_again = tx and resubmit(r, 'tx', tx) or not tx and resubmit(r)
     return is_again and 'again' or nil
   end
   local found = { paid = paid, tx = given(2), block = given(3), block_hash = given(4), log = given(5), batch = given(6), reason = given(7) }

@@ -79,7 +79,7 @@ local function read(key)
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2] or '', asset = f[3] or '', payer = f[4] or '',
     pay_to = f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
     sale = f[10], told = f[11] == '1', async = f[12] == '1', included_at = tonumber(f[13] or '0'), again = tonumber(f[14] or '0'),
-    sender = f[15] or '', handed_out = (f[12] or '') ~= '', kind = f[16], approval = f[17],
+    sender = f[15] or '', accepted = (f[12] or '') ~= '', kind = f[16], approval = f[17],
   }
 end
 
@@ -365,7 +365,7 @@ local DAY = 86400
 
 -- What bytes were signed for, or a 202 was given for, is of the history for ever: whatever becomes of it is noted.
 local function is_of_history(r)
-  return (r.hashes or '') ~= '' or (r.tx or '') ~= '' or r.paid or r.handed_out
+  return (r.hashes or '') ~= '' or (r.tx or '') ~= '' or r.paid or r.accepted
 end
 
 -- A finished record is looked at again once nothing has changed it for a while: the archive may answer for it then.
@@ -505,7 +505,7 @@ local function conclude(r, event, found, life)
   if claims[1] == r.id then redis.call('HDEL', index, 'live') end
   redis.call('EXPIRE', index, life.tombstone)
   -- A settlement that was sent has its hashes among its details now.
-  r.tx, r.paid, r.handed_out = tx, found.paid, (all.async or '') ~= ''
+  r.tx, r.paid, r.accepted = tx, found.paid, (all.async or '') ~= ''
   note_change(r)
   publish(r.id, found.paid and 'finalized' or 'failed', tx, found.reason)
   return true
@@ -517,7 +517,7 @@ local AGAIN_AFTER_MS = { 0, 5000, 15000, 60000 }
 
 -- Success was acknowledged and the attempt died unpaid: the settlement goes back to the queue by itself, first at
 -- once, then with growing pauses. Further fields: name, value, ...
-local function collect_again(r, ...)
+local function resubmit(r, ...)
   r.again = r.again + 1
   local pause = AGAIN_AFTER_MS[math.min(r.again, #AGAIN_AFTER_MS)]
   r.due_at = now() + pause
@@ -541,7 +541,7 @@ local function read_sale(key)
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2], sale = f[3], sold_to = f[4] or '',
     sold_key = f[5] or '', kept = f[6] == '1', told = f[7] == '1', key = f[8] or '', async = f[9] == '1', hashes = f[10] or '',
     tx = f[11] or '', claimed_at = tonumber(f[12] or '0'), included_at = tonumber(f[13] or '0'), paid = f[14] == '1',
-    early = f[15] or '', handed_out = (f[9] or '') ~= '',
+    early = f[15] or '', accepted = (f[9] or '') ~= '',
   }
 end
 

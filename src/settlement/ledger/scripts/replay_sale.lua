@@ -28,7 +28,7 @@ if r.sale == 'sold' then
   return 1
 end
 if r.paid then leave_unsold(r) end
-r.handed_out = r.handed_out or ARGV[4] == '1'
+r.accepted = r.accepted or ARGV[4] == '1'
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'kept', is_kept and '1' or '',
   'told', ARGV[4] == '1' and '' or '1', 'async', ARGV[4])
 redis.call('HSET', index_key(r.auth), 'sold', r.id)

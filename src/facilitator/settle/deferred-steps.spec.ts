@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { DeferredSteps } from './owed-steps.js';
+import { DeferredSteps } from './deferred-steps.js';
 
 describe('steps that are owed to a ledger which is away', () => {
   let isAway: boolean;

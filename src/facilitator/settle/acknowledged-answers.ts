@@ -9,7 +9,7 @@ import type {
   SettlementStore,
   AcknowledgedWithdrawal,
 } from '../../settlement/ledger/settlement-store.js';
-import { BACKGROUND_STEP_FAILED, DeferredSteps } from './owed-steps.js';
+import { BACKGROUND_STEP_FAILED, DeferredSteps } from './deferred-steps.js';
 import { Presence } from './presence.js';
 import { RecentAnswers } from './recent-answers.js';
 

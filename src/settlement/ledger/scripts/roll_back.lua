@@ -15,7 +15,7 @@ if not r then
 end
 if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
 -- The history keeps that it was once accepted by a 202.
-put(r, 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', r.handed_out and '0' or '')
+put(r, 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', r.accepted and '0' or '')
 local index = redis.call('HMGET', index_key(r.auth), 'sold', 'live')
 if index[1] == r.id then
   if index[2] ~= r.id then redis.call('HSET', index_key(r.auth), 'last', r.id) end
