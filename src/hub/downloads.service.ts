@@ -22,7 +22,7 @@ const NAMESAKES_MOST = 32;
 type PricedObject = NamedObject & { readonly terms: string };
 
 /** A file to read. */
-export interface Download {
+interface Download {
   /** As sent; empty for any. */
   readonly owner: string;
   readonly id: string;

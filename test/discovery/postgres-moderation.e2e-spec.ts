@@ -3,7 +3,7 @@ import type { Denial } from '../../src/discovery/operators/moderation-store.js';
 import { PostgresCatalogue } from '../../src/discovery/postgres/postgres-catalogue.js';
 import { PostgresCatalogueReader } from '../../src/discovery/postgres/postgres-catalogue-reader.js';
 import { PostgresModeration } from '../../src/discovery/postgres/postgres-moderation.js';
-import { auditRows } from '../../src/history/postgres/audit-rows.js';
+import { auditRows } from '../../src/history/postgres/postgres-operator-archive.js';
 import { freshDatabase } from '../support/fresh-database.js';
 import type { Noted } from '../twins/discovery/operators/memory-moderation.js';
 import { moderationContract } from '../twins/discovery/operators/moderation-contract.js';

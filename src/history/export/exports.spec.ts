@@ -11,9 +11,8 @@ import type { Settlement } from '../../settlement/ledger/queries/settlement-quer
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { ArchiveError } from '../archive.js';
 import { ExportQueryDto } from '../sellers/dto/settlement-filter.dto.js';
-import { cellOf, csvOf } from './csv.js';
 import { COLUMN_NAMES } from './export-columns.js';
-import { Exports } from './exports.js';
+import { cellOf, csvOf, Exports } from './exports.js';
 
 const SHOP: Address = `0x${'c3'.repeat(20)}`;
 const MINE = new Set([SHOP]);

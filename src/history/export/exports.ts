@@ -11,7 +11,7 @@ import {
   type ListedSettlement,
   type SettlementReader,
 } from '../sellers/settlement-reader.js';
-import { csvOf } from './csv.js';
+import { COLUMN_NAMES, exportRowOf } from './export-columns.js';
 
 const FORMATS = {
   csv: { contentType: 'text/csv; charset=utf-8; header=present', encode: csvOf },
@@ -109,4 +109,36 @@ async function* ndjsonOf(
   for await (const page of pages) {
     yield Buffer.from(page.map((one) => `${JSON.stringify(statusOf(one))}\n`).join(''));
   }
+}
+
+/** A spreadsheet takes a cell that begins so for a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** RFC 4180: a header, and a line for each settlement. */
+export async function* csvOf(
+  pages: AsyncIterable<readonly Settlement[]>,
+): AsyncGenerator<Buffer, void> {
+  yield Buffer.from(lineOf(COLUMN_NAMES));
+  for await (const page of pages) {
+    const lines = page.map((settlement) => {
+      const row = exportRowOf(settlement);
+      return lineOf(COLUMN_NAMES.map((name) => textOf(row[name])));
+    });
+    yield Buffer.from(lines.join(''));
+  }
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `${cells.map(cellOf).join(',')}\r\n`;
+}
+
+function textOf(value: string | boolean | number | bigint | Date | undefined): string {
+  if (value === undefined) return '';
+  return value instanceof Date ? value.toISOString() : String(value);
+}
+
+/** An id may begin with a hyphen: an apostrophe before it tells a spreadsheet that it is text. */
+export function cellOf(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

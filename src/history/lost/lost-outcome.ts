@@ -39,7 +39,7 @@ export interface LostEnding {
  * - `user_unknown`: it was used by an unknown transaction.
  * - `lanes_unknown`: the accounts of this service are not known.
  */
-export type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
+type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
 
 /** What became of one that was looked at; `outdated`: the archive has it otherwise by now, or its log is another's. */
 export type LostOutcome = LostEnding['state'] | Unresolved | 'outdated';

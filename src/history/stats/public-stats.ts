@@ -16,7 +16,7 @@ const WINDOWS = [
 ] as const;
 export const KEPT_MS = 60_000;
 /** Any token may be paid with: those of the most payments are shown. */
-export const ASSETS_MOST = 200;
+const ASSETS_MOST = 200;
 
 export interface StatsSources {
   /** `undefined` without a history. */

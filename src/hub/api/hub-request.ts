@@ -109,7 +109,7 @@ export function readDto<T extends object>(type: new (fields: Fields) => T, field
 }
 
 /** Fields as they were sent. */
-export const RawFields = createParamDecorator(
+const RawFields = createParamDecorator(
   (_: unknown, context: ExecutionContext) => requestIn(context).fields,
 );
 

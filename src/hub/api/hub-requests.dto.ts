@@ -234,7 +234,7 @@ export class RetentionDto {
   }
 }
 
-export function nameIn(fields: Fields): string {
+function nameIn(fields: Fields): string {
   return textOf(fields, 'name') || textOf(fields, 'id');
 }
 

@@ -3,7 +3,7 @@ import type { Bucket, Named, Page } from '../index/listing-steps.js';
 import { priceOf } from '../sales/price.js';
 import type { ObjectName, StoredObject, Takedown } from '../storage/storage-provider.js';
 
-export interface ListQuery {
+interface ListQuery {
   /** Empty for any. */
   readonly owner: string;
   readonly bucket: string;

@@ -74,16 +74,16 @@ interface Continued {
   readonly count: number;
 }
 
-export interface FilePage extends Continued {
+interface FilePage extends Continued {
   readonly files: readonly StoredObject[];
 }
 
-export interface BucketPage extends Continued {
+interface BucketPage extends Continued {
   readonly buckets: readonly Bucket[];
 }
 
 /** Of all owners together. */
-export interface HubTotals {
+interface HubTotals {
   /** Owners who have ever stored something. */
   readonly seen: number;
   /** Owners who have any file now. */

@@ -80,7 +80,7 @@ export function objectOf(text: string): StoredObject {
 const KeptBucket = z.object({ bucket: z.string(), kind: z.string() });
 
 /** A bucket that its owner created. */
-export type MadeBucket = z.infer<typeof KeptBucket>;
+type MadeBucket = z.infer<typeof KeptBucket>;
 
 /** @param text - `<order>|<JSON>`. @throws when it is not what this service wrote. */
 export function madeBucketOf(text: string): MadeBucket {

@@ -41,7 +41,7 @@ export interface OpenAnswer extends Omit<FetchAnswer, 'body' | 'isCutOff'> {
   readonly start: () => Promise<Pick<FetchAnswer, 'body' | 'isCutOff'>>;
 }
 
-export interface FetchLimits {
+interface FetchLimits {
   /** The `User-Agent` that servers see. */
   readonly userAgent: string;
   readonly maxBytes: number;

@@ -15,12 +15,10 @@ import {
   ATOMIC_UNITS_SCHEMA,
   CAIP2_SCHEMA,
   DAY_OR_TIME_SCHEMA,
-  SETTLEMENT_ID_SCHEMA,
   TRANSACTION_HASH_SCHEMA,
 } from '../../protocol/payment/wire-schemas.js';
 import {
   isEvmAddress,
-  isSettlementId,
   isTransactionHash,
   readDayOrTime,
 } from '../../protocol/payment/wire-values.js';
@@ -121,17 +119,6 @@ export const IsCaip2 = (options?: FieldOptions): PropertyDecorator =>
       isValid: isCaip2,
       message: 'must be a CAIP-2 name of an EVM chain',
       schema: CAIP2_SCHEMA,
-    },
-    options,
-  );
-
-export const IsSettlementId = (options?: FieldOptions): PropertyDecorator =>
-  Field(
-    {
-      name: 'isSettlementId',
-      isValid: isSettlementId,
-      message: 'must be the id of a settlement',
-      schema: SETTLEMENT_ID_SCHEMA,
     },
     options,
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LogThrottle } from './log-throttle.js';
+import { LogThrottle } from './logging.js';
 
 describe('LogThrottle', () => {
   it('writes the first twenty lines of a kind in ten seconds, and counts the others', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { NETWORK_NAMES } from '../payment/network.js';
-import { echo } from './echo.js';
+import { echo } from './diagnosis.js';
 
 const HASH = `0x${'Ab'.repeat(32)}`;
 const UINT256_MAX = (2n ** 256n - 1n).toString();

@@ -19,7 +19,7 @@ export interface ListingRules {
 }
 
 /** What a payment for the terms of a 402 would list. */
-export type CheckedTerms =
+type CheckedTerms =
   /** Nothing was declared, or the seller does not want to be found. */
   | { readonly kind: 'none' }
   | { readonly kind: 'fault'; readonly fault: Fault }

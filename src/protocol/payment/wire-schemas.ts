@@ -32,11 +32,3 @@ export const SIGNATURE_SCHEMA = {
 export const CAIP2_SCHEMA = { type: 'string', pattern: CAIP2_EVM.source } as const;
 export const DAY_OR_TIME_SCHEMA = { type: 'string', pattern: DAY_OR_TIME.source } as const;
 export const TEXT_SCHEMA = { type: 'string' } as const;
-/** An object of which all properties are required, unless others are named. */
-export function objectSchema(
-  properties: Readonly<Record<string, unknown>>,
-  required: readonly string[] = Object.keys(properties),
-  more: Readonly<Record<string, unknown>> = {},
-): Record<string, unknown> {
-  return { type: 'object', required: [...required], properties, ...more };
-}

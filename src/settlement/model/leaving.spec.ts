@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
-import { mayLeave } from './leaving.js';
+import { mayLeave } from '../../history/evictor.js';
 import type { RecordedSettlement } from './recorded-settlement.js';
 import type { SettlementState } from './settlement.js';
 

@@ -34,7 +34,7 @@ return 1`,
 );
 
 /** Tokens that end together. */
-export interface EndedTokens {
+interface EndedTokens {
   readonly owner: Address;
   /** When they were issued: see `Session`. */
   readonly generation: number;

@@ -17,7 +17,7 @@ const AGAIN_SECONDS = 30;
 /** An answer to who ends tokens waits so long for the hub; the rest is done behind it. */
 const HUB_TIMEOUT_MS = 3000;
 /** Where links are used, and taken back. */
-export const LINK_PATHS = ['/api/shared', '/api/incoming'] as const;
+const LINK_PATHS = ['/api/shared', '/api/incoming'] as const;
 
 /**
  * Notifies the hub of links that ended with their tokens. Each is noted in the step that ends the

@@ -114,7 +114,7 @@ export const PolicyText = z.strictObject({
 type WrittenLimits = z.infer<typeof limits>;
 
 /** Decimals of the token of an asset; 0 where it is not known. */
-export type DecimalsOf = (asset: string) => number;
+type DecimalsOf = (asset: string) => number;
 
 /**
  * Reads rules as an owner writes them.

@@ -41,7 +41,7 @@ const IsNetworkName = (options: FieldOptions): PropertyDecorator =>
   );
 
 /** Which entries are asked for. Clients of other catalogues send further parameters: they are ignored. */
-export abstract class EntryFilterDto {
+abstract class EntryFilterDto {
   @IsOneOf(['http', 'mcp'], { optional })
   readonly type?: ListingType;
 

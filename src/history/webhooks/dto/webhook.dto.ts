@@ -15,8 +15,8 @@ import {
 import { SETTLEMENT_EVENTS } from '../settlement-events.js';
 import { EVENT_TYPES, type EventType } from '../webhook.js';
 
-export const URL_MAX = 2048;
-export const DESCRIPTION_MAX = 256;
+const URL_MAX = 2048;
+const DESCRIPTION_MAX = 256;
 export const PAYEES_MAX = 100;
 export const EVENT_ID = /^evt_[A-Za-z0-9_-]{32}$/;
 const EVENTS_MAX = 100;

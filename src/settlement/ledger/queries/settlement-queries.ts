@@ -30,7 +30,7 @@ export interface EndedSettlement {
 }
 
 /** A settlement that the ledger does not hold any more, as it was when it was last archived. */
-export interface PastSettlement {
+interface PastSettlement {
   readonly isLive: false;
   readonly isArchived: true;
   readonly view: SettlementView;
@@ -51,7 +51,7 @@ export interface UnclaimedSettlements {
 }
 
 /** In atomic units. */
-export interface UnclaimedSum {
+interface UnclaimedSum {
   readonly asset: Address;
   readonly count: number;
   readonly amount: bigint;
