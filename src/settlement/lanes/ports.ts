@@ -10,7 +10,7 @@ import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js
 import type { Preparation } from '../../protocol/schemes/scheme.js';
 import type { Ending, HeldLane, SentBefore, TakenSettlement } from '../ledger/lane-store.js';
 import type { SignedTransaction } from '../model/attempt.js';
-import type { FeeMarket, Fees } from '../model/gas-price.js';
+import type { FeeMarket, Fees, UrgentMarket } from '../model/gas-price.js';
 import type { BatchRules } from '../model/grouping.js';
 import type { MeasuredGasEstimates } from './sending/gas-estimates.js';
 import type { Rechecked } from './sending/rechecked.js';
@@ -101,7 +101,7 @@ export interface FeeMarkets {
   /** @throws ChainUnavailableError when the market is not known and cannot be asked for. */
   market(head: Head): Promise<FeeMarket>;
   /** The market for what its price did not bring into a block. @throws ChainUnavailableError likewise. */
-  urgentMarket(head: Head): Promise<FeeMarket>;
+  urgentMarket(head: Head): Promise<Required<UrgentMarket>>;
 }
 
 /** What one look at a block showed about a lane. */

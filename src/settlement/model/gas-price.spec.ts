@@ -37,7 +37,10 @@ describe('bumpedFees', () => {
   it.each([1n, 7n, 8n, 50_000_000n, GWEI + 1n])(
     'offers at least 12.5 %% more than %d wei did, by which nodes replace',
     (wei) => {
-      const bumped = bumpedFees({ maxFeePerGas: wei, maxPriorityFeePerGas: wei }, market);
+      const bumped = bumpedFees(
+        { maxFeePerGas: wei, maxPriorityFeePerGas: wei },
+        { agreed: market, highest: market },
+      );
       expect((bumped?.maxFeePerGas ?? 0n) * 8n).toBeGreaterThanOrEqual(wei * 9n);
       expect((bumped?.maxPriorityFeePerGas ?? 0n) * 8n).toBeGreaterThanOrEqual(wei * 9n);
     },
@@ -45,12 +48,22 @@ describe('bumpedFees', () => {
 
   it('follows the market where that is more', () => {
     const previous = { maxFeePerGas: 1000n, maxPriorityFeePerGas: 1000n };
-    expect(bumpedFees(previous, market)?.maxPriorityFeePerGas).toBe(GWEI / 20n);
+    const both = { agreed: market, highest: market };
+    expect(bumpedFees(previous, both)?.maxPriorityFeePerGas).toBe(GWEI / 20n);
+  });
+
+  it('at most doubles for what one endpoint alone says', () => {
+    const previous = { maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI / 2n };
+    const highest = { ...market, baseFeePerGas: 2n * GWEI, suggestedTip: 2n * GWEI };
+    const doubled = { maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: GWEI };
+    expect(bumpedFees(previous, { highest })).toEqual(doubled);
+    expect(bumpedFees(previous, { agreed: market, highest })).toEqual(doubled);
+    expect(bumpedFees(previous, { agreed: highest, highest })?.maxFeePerGas).toBe(5n * GWEI);
   });
 
   it('stops at the cap', () => {
     const previous = { maxFeePerGas: 4_500_000_000n, maxPriorityFeePerGas: 4_500_000_000n };
-    expect(bumpedFees(previous, market)).toBeUndefined();
+    expect(bumpedFees(previous, { highest: market })).toBeUndefined();
   });
 });
 

@@ -19,12 +19,20 @@ export interface Fees {
 export interface FeeMarket {
   /** Of the newest block. Always 0 on BNB Chain (BEP-226), where the price is the tip alone. */
   readonly baseFeePerGas: bigint;
-  /** The tip the nodes suggest: the lower one of two, as one of them may be far off; the higher one where it is urgent. */
+  /** The tip the nodes suggest. Of two it is the lower one, as one of them may be far off. */
   readonly suggestedTip: bigint;
   /** The least tip the endpoints take, as far as they have said. */
   readonly leastTip: bigint;
   /** `MAX_GAS_PRICE_GWEI`, in wei. */
   readonly cap: bigint;
+}
+
+/** The market for a transaction that its price did not bring into a block. */
+export interface UrgentMarket {
+  /** What two endpoints agree on, or the only one says; absent where nothing is to be believed at once. */
+  readonly agreed?: FeeMarket;
+  /** The highest that any endpoint says. */
+  readonly highest: FeeMarket;
 }
 
 /**
@@ -53,14 +61,18 @@ export function effectivePrice(fees: Fees, baseFeePerGas: bigint): bigint {
 }
 
 /**
- * The fees to replace a transaction with: at least an eighth above what it offered, or the market
- * where that is more. `undefined` when the cap leaves no room for it.
+ * The fees to replace a transaction with: at least an eighth above what it offered, or the market where that is more.
+ * What one endpoint alone says at most doubles the former offer. `undefined` when the cap leaves no room.
  */
-export function bumpedFees(previous: Fees, market: FeeMarket): Fees | undefined {
-  const now = feesFor(market);
-  const tip = maxOf(bump(previous.maxPriorityFeePerGas), now?.maxPriorityFeePerGas ?? 0n);
-  const maxFee = maxOf(maxOf(bump(previous.maxFeePerGas), now?.maxFeePerGas ?? 0n), tip);
-  return maxFee <= market.cap ? { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip } : undefined;
+export function bumpedFees(previous: Fees, { agreed, highest }: UrgentMarket): Fees | undefined {
+  const [believed, alone] = [agreed && feesFor(agreed), feesFor(highest)];
+  const over = (field: keyof Fees): bigint => {
+    const limited = minOf(previous[field] * 2n, alone?.[field] ?? 0n);
+    return maxOf(bump(previous[field]), maxOf(believed?.[field] ?? 0n, limited));
+  };
+  const tip = over('maxPriorityFeePerGas');
+  const maxFee = maxOf(over('maxFeePerGas'), tip);
+  return maxFee <= highest.cap ? { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip } : undefined;
 }
 
 /**

@@ -397,6 +397,20 @@ describe('Broadcaster', () => {
       expect(prices(tracked)).toEqual([GWEI, 7n * GWEI]);
     });
 
+    it('twice as much at most for what one endpoint alone says is urgent', async () => {
+      const tracked = await sent('a');
+      chain.urgentAlone = { baseFeePerGas: 4n * GWEI };
+      await broadcaster.outbid(held, tracked, chain.head);
+      expect(prices(tracked)).toEqual([GWEI, 2n * GWEI]);
+    });
+
+    it('a cancelled one for twice as much at most, whatever all endpoints say', async () => {
+      const tracked = await sent('a');
+      chain.urgent = { suggestedTip: 7n * GWEI };
+      await broadcaster.cancel(held, tracked, chain.head);
+      expect(prices(tracked)).toEqual([GWEI, 2n * GWEI]);
+    });
+
     it.each(['outbid', 'cancel'] as const)(
       'nothing while the key does not sign: what was stored keeps its chance (%s)',
       async (how) => {

@@ -25,6 +25,7 @@ import {
   type Fees,
   feesFor,
   gweiOf,
+  type UrgentMarket,
   WEI_PER_GWEI,
 } from '../../model/gas-price.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -216,7 +217,7 @@ export class Broadcaster {
     const same = transfer === undefined ? call && { call } : transferOrder(transfer);
     if (isNoop || same === undefined || this.#isStray(attempt))
       return this.cancel(held, tracked, head);
-    const fees = await this.#feesOver(tracked, head);
+    const fees = this.#feesOver(tracked, await this.options.fees.urgentMarket(head));
     if (fees === undefined) return 'no_room';
     const { accountNonce } = tracked;
     const transaction = await signer.sign({ ...same, accountNonce, gas, fees, isNoop: false });
@@ -234,7 +235,9 @@ export class Broadcaster {
   async cancel(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
     const { signer } = this.options;
     if (signer === undefined) return 'no_key';
-    const fees = await this.#feesOver(tracked, head);
+    // Nothing is lost while it waits: it at most doubles, whatever the endpoints say.
+    const { agreed } = await this.options.fees.urgentMarket(head);
+    const fees = this.#feesOver(tracked, { highest: agreed });
     if (fees === undefined) return 'no_room';
     const { accountNonce } = tracked;
     const call = signer.noop;
@@ -249,12 +252,11 @@ export class Broadcaster {
   }
 
   /** What no pool ever had may be offered for the same again, where the cap leaves no room above it. */
-  async #feesOver({ attempt, isTaken }: TrackedAttempt, head: Head): Promise<Fees | undefined> {
+  #feesOver({ attempt, isTaken }: TrackedAttempt, market: UrgentMarket): Fees | undefined {
     const previous = newestTransactionOf(attempt);
     const { maxFeePerGas, maxPriorityFeePerGas } = previous;
     return (
-      bumpedFees(previous, await this.options.fees.urgentMarket(head)) ??
-      (isTaken ? undefined : { maxFeePerGas, maxPriorityFeePerGas })
+      bumpedFees(previous, market) ?? (isTaken ? undefined : { maxFeePerGas, maxPriorityFeePerGas })
     );
   }
 

@@ -44,16 +44,35 @@ describe('FeeOracle', () => {
       if (first !== undefined) first.lie = suggests(900n * GWEI);
     });
     expect(await ask()).toMatchObject({ suggestedTip: 50_000_000n });
-    expect(await urgent()).toMatchObject({ suggestedTip: 900n * GWEI });
+    expect(await urgent()).toMatchObject({
+      agreed: { suggestedTip: 50_000_000n },
+      highest: { suggestedTip: 900n * GWEI },
+    });
   });
 
-  it.each<[string, bigint, bigint]>([
-    ['the other one has a higher one', 1n, 10n],
-    ['it has the higher one', GWEI, GWEI],
-    ['it names one above the cap', 900n * GWEI, 10n],
-  ])('offers for what is not mined by the base fee of its node: %s', async (_, own, expected) => {
-    const { urgent } = await market(2, () => undefined);
-    expect((await urgent({ baseFeePerGas: own })).baseFeePerGas).toBe(expected);
+  it.each<[string, bigint, bigint, bigint]>([
+    ['the other one has a higher one', 1n, 1n, 10n],
+    ['it has the higher one', GWEI, 10n, GWEI],
+    ['it names one above the cap', 900n * GWEI, 10n, 10n],
+  ])(
+    'offers for what is not mined by the base fee of its node: %s',
+    async (_, own, agreed, highest) => {
+      const { urgent } = await market(2, () => undefined);
+      expect(await urgent({ baseFeePerGas: own })).toMatchObject({
+        agreed: { baseFeePerGas: agreed },
+        highest: { baseFeePerGas: highest },
+      });
+    },
+  );
+
+  it('believes for what is not mined the base fee that two of three nodes reach', async () => {
+    const { nodes, truth, urgent } = await market(3, () => undefined);
+    const [, second] = nodes;
+    if (second === undefined) throw new Error('three nodes');
+    const header = truth.header(truth.head) as object;
+    const lie = result({ ...header, baseFeePerGas: '0x3b9aca00' });
+    second.lie = (method) => (method === 'eth_getBlockByNumber' ? lie : undefined);
+    expect((await urgent()).agreed.baseFeePerGas).toBe(10n);
   });
 
   it('offers for what is not mined by its own base fee where the other node names one above the cap, or none', async () => {
@@ -63,7 +82,7 @@ describe('FeeOracle', () => {
     const header = truth.header(truth.head) as object;
     for (const block of [failure(), result({ ...header, baseFeePerGas: '0xd18c2e2800' })]) {
       second.lie = (method) => (method === 'eth_getBlockByNumber' ? block : undefined);
-      expect((await urgent()).baseFeePerGas).toBe(10n);
+      expect((await urgent()).highest.baseFeePerGas).toBe(10n);
     }
   });
 

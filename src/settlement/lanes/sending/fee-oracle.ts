@@ -4,7 +4,12 @@ import { leastTipOf } from '../../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
-import { type FeeMarket, feesFor, leastTipToOffer } from '../../model/gas-price.js';
+import {
+  type FeeMarket,
+  feesFor,
+  leastTipToOffer,
+  type UrgentMarket,
+} from '../../model/gas-price.js';
 
 /** A suggested tip is asked for again after this many milliseconds, at a new head. */
 const TIP_FRESH_MS = 2000;
@@ -38,20 +43,25 @@ export class FeeOracle {
   }
 
   /**
-   * For what its price did not bring into a block: the higher of two tips, and the highest base fee that any endpoint
-   * has, as the one that was believed may be too low. One that is above the cap is not believed here.
+   * For what its price did not bring into a block: the endpoint that was believed may be too low. The highest base fee
+   * and the higher of two tips may be a lie, so what two endpoints reach is named apart. A base fee above the cap is not
+   * believed here.
    *
    * @throws ChainUnavailableError when no tip is known and none can be asked for.
    */
-  async urgentMarket(head: Head): Promise<FeeMarket> {
+  async urgentMarket(head: Head): Promise<Required<UrgentMarket>> {
     const { view, latest } = head;
     const blocks = [latest, ...(await this.chain.newestElsewhere(view, latest))];
-    const baseFeePerGas = blocks.reduce((most, { baseFeePerGas: fee = 0n }) => {
-      return fee > most && fee < this.chain.config.maxGasPriceWei ? fee : most;
-    }, 0n);
-    const market = await this.#marketAt(baseFeePerGas, head);
+    const [most = 0n, second = most] = blocks
+      .map(({ baseFeePerGas = 0n }) => baseFeePerGas)
+      .filter((fee) => fee < this.chain.config.maxGasPriceWei)
+      .sort((a, b) => Number(b - a));
+    const highest = await this.#marketAt(most, head);
     const { high } = await this.#suggestedTips(head);
-    return { ...market, suggestedTip: high };
+    return {
+      agreed: await this.#marketAt(second, head),
+      highest: { ...highest, suggestedTip: high },
+    };
   }
 
   /** The lowest base fee that any endpoint has for the block of that number, or for its newest one. */

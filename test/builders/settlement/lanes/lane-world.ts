@@ -15,6 +15,7 @@ import type { LaneObserver } from '../../../../src/settlement/lanes/lane-observe
 import { LaneOpening } from '../../../../src/settlement/lanes/opening/lane-opening.js';
 import type {
   Block,
+  BlockState,
   FeeMarkets,
   InclusionLook,
   LaneHeads,
@@ -23,7 +24,6 @@ import type {
   Replaced,
   SeenInclusion,
   Sending,
-  BlockState,
   TransactionOrder,
   TransactionSigner,
 } from '../../../../src/settlement/lanes/ports.js';
@@ -122,9 +122,15 @@ export class TestChain {
   };
   /** What differs where it is urgent. */
   urgent: Partial<FeeMarket> = {};
+  /** What one endpoint alone says of that. */
+  urgentAlone: Partial<FeeMarket> = {};
   readonly fees: FeeMarkets = {
     market: () => Promise.resolve(this.market),
-    urgentMarket: () => Promise.resolve({ ...this.market, ...this.urgent }),
+    urgentMarket: () =>
+      Promise.resolve({
+        agreed: { ...this.market, ...this.urgent },
+        highest: { ...this.market, ...this.urgent, ...this.urgentAlone },
+      }),
   };
   recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' | Promise<never> =
     () => ({});
