@@ -31,9 +31,11 @@ local at = now()
 redis.call('HSET', lane_key, 'next', string.format('%.0f', tonumber(nonce) + 1))
 redis.call('HSET', lane_key .. ':attempts', nonce, ARGV[4])
 redis.call('SADD', prefix .. 'lanes', lane)
+begin_batch()
 for _, r in ipairs(records) do
   advance(r, 'allocated', 'lane_nonce', nonce, 'hashes', note_hash(r, hash), 'tx', hash, 't_allocated', at)
 end
+end_batch()
 publish_all(ids, 'sent', hash)
 list_transaction(hash, ids, ARGV[6])
 return { 'ok' }

@@ -8,6 +8,7 @@
 -- ARGV[4] seconds a finished record is kept, ARGV[5] seconds details are kept, ARGV[6..] an ending for each record
 -- Returns ids that have not ended: they are resubmitted, by this step or by one whose reply was lost.
 local nonce, life, again = ARGV[3], { tombstone = ARGV[4], retention = ARGV[5] }, {}
+begin_batch()
 for i = 3, #KEYS do
   local r = read(KEYS[i])
   local is_ours = r and (nonce == '' and is_in_work(r) or nonce ~= '' and is_bound(r, nonce))
@@ -17,4 +18,5 @@ for i = 3, #KEYS do
   end
   if is_unfinished(r) then again[#again + 1] = r.id end
 end
+end_batch()
 return again

@@ -6,6 +6,7 @@
 -- ARGV[1] epoch, ARGV[2] channel of work
 -- Returns how many became ready.
 local count = 0
+begin_batch()
 for i = 2, #KEYS do
   local r = read(KEYS[i])
   if r then
@@ -14,5 +15,6 @@ for i = 2, #KEYS do
     redis.call('ZREM', prefix .. 'pending', string.sub(KEYS[i], #prefix + 3))
   end
 end
+end_batch()
 if count > 0 then redis.call('PUBLISH', ARGV[2], '') end
 return count

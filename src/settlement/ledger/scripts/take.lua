@@ -38,10 +38,12 @@ local function first_of(base)
 end
 
 -- Of the groups whose turn it is, the one that waits longest.
+local heads = {}
 local function first_in_turn()
   local found
   for _, base in ipairs(bases) do
-    local head = first_of(base)
+    local head = heads[base] or first_of(base)
+    heads[base] = head
     local turn = tonumber(head[2] or '0')
     if head[1] and (not found or turn < found.turn) then found = { base = base, payee = head[1], turn = turn } end
   end
@@ -49,6 +51,7 @@ local function first_in_turn()
 end
 
 local out, count = {}, 0
+begin_batch()
 local turn = tonumber(redis.call('GET', prefix .. 'turn') or '0')
 while count < most and #passed < PASSED_MOST do
   local served = first_in_turn()
@@ -76,7 +79,8 @@ while count < most and #passed < PASSED_MOST do
     out[#out + 1] = f[6] or '0'
     count = count + 1
   end
-  -- Who was served goes to the end of the round.
+  -- Who was served goes to the end of the round. Places that are taken count for both lines of assets.
+  if is_own(served.base) then heads = {} else heads[served.base] = nil end
   if redis.call('EXISTS', ready) == 1 then
     turn = turn + 1
     redis.call('ZADD', payees, turn, payee)
@@ -84,6 +88,7 @@ while count < most and #passed < PASSED_MOST do
     redis.call('ZREM', payees, payee)
   end
 end
+end_batch()
 for _, one in ipairs(passed) do
   redis.call('ZADD', one.ready, one.order, one.id)
   if not redis.call('ZSCORE', one.payees, one.payee) then

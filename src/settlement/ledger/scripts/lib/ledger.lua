@@ -190,24 +190,75 @@ end
 
 local function release(r)
   local key = in_flight_key(r)
-  local entry = redis.call('HGET', key, r.auth)
+  local f = redis.call('HMGET', key, r.auth, '_b', '_p', '_s')
+  local entry = f[1]
   if not entry or is_of_another(r) then return end
-  if string.sub(entry, 1, 1) == 'a' and redis.call('GET', own_transaction_key(r.payer)) == r.auth then
+  local kind, amount = string.sub(entry, 1, 1), string.sub(entry, 3)
+  if kind == 'a' and redis.call('GET', own_transaction_key(r.payer)) == r.auth then
     redis.call('DEL', own_transaction_key(r.payer))
   end
-  redis.call('HDEL', key, r.auth)
-  if redis.call('HLEN', key) <= 3 then
+  -- Beside the totals it is the only one.
+  if redis.call('HLEN', key) <= 4 then
     redis.call('DEL', key)
     return
   end
-  local kind, amount = string.sub(entry, 1, 1), string.sub(entry, 3)
-  local f = redis.call('HMGET', key, '_b', '_p', '_s')
-  redis.call('HSET', key, '_b', decimal_subtract(f[1] or '0', amount),
-    '_p', kind == 'p' and decimal_subtract(f[2] or '0', amount) or (f[2] or '0'),
-    '_s', tonumber(f[3] or '0') - (kind == 's' and 1 or 0))
+  redis.call('HDEL', key, r.auth)
+  redis.call('HSET', key, '_b', decimal_subtract(f[2] or '0', amount),
+    '_p', kind == 'p' and decimal_subtract(f[3] or '0', amount) or (f[3] or '0'),
+    '_s', tonumber(f[4] or '0') - (kind == 's' and 1 or 0))
 end
 
 -- ---------------------------------------------------------------- lists
+
+-- A script that moves many records collects what leaves and enters each list, and writes a list once.
+local batch
+
+local function begin_batch()
+  batch = { removed = {}, added = {}, loads = {} }
+end
+
+local function collect(lists, key, ...)
+  local list = lists[key] or {}
+  lists[key] = list
+  for _, value in ipairs({ ... }) do list[#list + 1] = value end
+end
+
+local function add_to(key, score, id)
+  if batch then collect(batch.added, key, score, id) else redis.call('ZADD', key, score, id) end
+end
+
+local function remove_from(key, id)
+  if batch then collect(batch.removed, key, id) else redis.call('ZREM', key, id) end
+end
+
+-- How much of the queue is of one payee, or of one asset that needs preparation.
+local function change_load(share, by)
+  if batch then
+    batch.loads[share] = (batch.loads[share] or 0) + by
+  elseif redis.call('HINCRBY', prefix .. 'load', share, by) <= 0 then
+    redis.call('HDEL', prefix .. 'load', share)
+  end
+end
+
+-- Arguments of one command; Lua has room for some 8,000.
+local ARGUMENTS_MOST = 1000
+
+local function in_parts(command, lists)
+  for key, values in pairs(lists) do
+    for from = 1, #values, ARGUMENTS_MOST do
+      redis.call(command, key, unpack(values, from, math.min(from + ARGUMENTS_MOST - 1, #values)))
+    end
+  end
+end
+
+-- Before the script returns. What entered and left one list in the same script is not in it.
+local function end_batch()
+  local ended = batch
+  batch = nil
+  in_parts('ZADD', ended.added)
+  in_parts('ZREM', ended.removed)
+  for share, by in pairs(ended.loads) do change_load(share, by) end
+end
 
 -- Where ready work waits: what only one signer may send waits for that lane alone.
 local function ready_base(r)
@@ -250,42 +301,40 @@ end
 local function enter(r, listing)
   if listing == 'live' then
     if not r.claimed_at then read_all(r) end
-    redis.call('ZADD', prefix .. 'live', r.claimed_at, r.id)
+    add_to(prefix .. 'live', r.claimed_at, r.id)
     redis.call('HSET', index_key(r.auth), 'live', r.id)
     if not r.is_first then redis.call('PERSIST', index_key(r.auth)) end
   elseif listing == 'queued' then
-    redis.call('ZADD', prefix .. (r.kind == 'a' and 'sponsored' or 'queued'), now(), r.id)
-    redis.call('ZADD', prefix .. 'deadlines', r.deadline, r.id)
-    redis.call('HINCRBY', prefix .. 'load', r.kind == 'a' and OWN .. r.asset or r.pay_to, 1)
+    add_to(prefix .. (r.kind == 'a' and 'sponsored' or 'queued'), now(), r.id)
+    add_to(prefix .. 'deadlines', r.deadline, r.id)
+    change_load(r.kind == 'a' and OWN .. r.asset or r.pay_to, 1)
   elseif listing == 'reserved' then
     reserve(r)
   elseif listing == 'ready' then
     enter_ready(r)
   elseif listing == 'work' then
-    redis.call('ZADD', prefix .. 'l:' .. r.lane .. ':work', now(), r.id)
+    add_to(prefix .. 'l:' .. r.lane .. ':work', now(), r.id)
   else
-    redis.call('ZADD', prefix .. listing, r.due_at or now(), r.id)
+    add_to(prefix .. listing, r.due_at or now(), r.id)
   end
 end
 
 local function leave(r, listing)
   if listing == 'live' then
     -- What the index says is up to who ends it.
-    redis.call('ZREM', prefix .. 'live', r.id)
+    remove_from(prefix .. 'live', r.id)
   elseif listing == 'queued' then
-    local is_sponsored = redis.call('ZREM', prefix .. 'sponsored', r.id) == 1
-    if not is_sponsored then redis.call('ZREM', prefix .. 'queued', r.id) end
-    redis.call('ZREM', prefix .. 'deadlines', r.id)
-    local share = is_sponsored and OWN .. r.asset or r.pay_to
-    if redis.call('HINCRBY', prefix .. 'load', share, -1) <= 0 then redis.call('HDEL', prefix .. 'load', share) end
+    remove_from(prefix .. (r.kind == 'a' and 'sponsored' or 'queued'), r.id)
+    remove_from(prefix .. 'deadlines', r.id)
+    change_load(r.kind == 'a' and OWN .. r.asset or r.pay_to, -1)
   elseif listing == 'reserved' then
     release(r)
   elseif listing == 'ready' then
     if not r.is_popped then leave_ready(r) end
   elseif listing == 'work' then
-    redis.call('ZREM', prefix .. 'l:' .. r.lane .. ':work', r.id)
+    remove_from(prefix .. 'l:' .. r.lane .. ':work', r.id)
   else
-    redis.call('ZREM', prefix .. listing, r.id)
+    remove_from(prefix .. listing, r.id)
   end
 end
 
