@@ -43,6 +43,12 @@ describe('Dockerfile', () => {
     }
   });
 
+  it('starts the service as the package does', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const [, command = ''] = /^CMD (\["node".*"dist\/main\.js"\])$/m.exec(text) ?? [];
+    expect((JSON.parse(command) as string[]).join(' ')).toBe(scripts['start:prod']);
+  });
+
   it('is given nothing but what it copies', () => {
     const allowed = [...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path]) => path);
     const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(

@@ -18,6 +18,8 @@ interface Waiting {
 
 /** The first of many are on their way to the node while the last are still recovered. */
 const MESSAGE_MAX = 8;
+/** What it makes is gone after a message; without a limit V8 lets it have as much as the main thread. */
+const YOUNG_GENERATION_MB = 4;
 
 /**
  * Recovers signers beside the event loop. All signatures of one turn of the loop go to the thread
@@ -54,7 +56,8 @@ export class RecoveryThread {
   }
 
   static start(recoverHere: RecoverSigner, onGone: () => void): RecoveryThread {
-    const worker = new Worker(new URL('./recovery-worker.js', import.meta.url));
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB };
+    const worker = new Worker(new URL('./recovery-worker.js', import.meta.url), { resourceLimits });
     const thread = new RecoveryThread(worker, recoverHere, onGone);
     worker.unref();
     return thread;
