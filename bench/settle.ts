@@ -45,9 +45,9 @@ const PATH = '/settle';
 const BARE_TRANSFERS = 5000;
 const MOST = 1000;
 
-const options = readArguments(3, { load: 0 }, undefined, ['beside']);
+const options = readArguments(3, { load: 0, warm: 0 }, undefined, ['beside']);
 if (options.texts.beside.length > 0) {
-  const { problems } = await runBeside('/settle', options);
+  const { problems } = await runBeside('/settle', options, options.sizes.warm);
   process.exit(problems.length === 0 ? 0 : 1);
 }
 const machine = describeMachine();

@@ -22,6 +22,9 @@ const SECONDS = { '/verify': 1.8, '/settle': 20 } as const;
 const WAVES = 5;
 const RESERVE = 1.6;
 const RESERVE_LEAST = 300;
+/** Settles that are measured cold and warm, and how many at once. */
+const COUNTED = 2000;
+const COUNTED_AT = 300;
 
 interface Contestant extends Omit<Beside, 'stop'> {
   /** Of the Redis that only it uses; empty where it needs none. */
@@ -31,10 +34,13 @@ interface Contestant extends Omit<Beside, 'stop'> {
 /**
  * `--beside`: this service, the reference and any others on one chain with payments of one kind, in alternation. Others that
  * fail are noted, and are no failure of the bench.
+ *
+ * @param warm - `--warm N`: also the first settles of each fresh process, and as many after N of them.
  */
 export async function runBeside(
   path: '/verify' | '/settle',
   options: BenchArguments<'load', 'beside'>,
+  warm = 0,
 ): Promise<BesideReport> {
   const others = options.texts.beside.map(readBeside);
   const machine = describeMachine();
@@ -43,13 +49,17 @@ export async function runBeside(
   const [notes, problems]: [string[], string[]] = [[], []];
   const rates = new Map<string, number>();
 
-  const settled = async (who: Contestant, concurrency: number): Promise<BesideRun> => {
+  const settled = async (
+    who: Contestant,
+    concurrency: number,
+    waves = WAVES,
+  ): Promise<BesideRun> => {
     const { signer, pids, redis } = who;
     const facilitator: Address = signer ?? OUR_SIGNER.address;
     const key = `${who.name} ${concurrency}`;
     const isSettle = path === '/settle';
     const count = isSettle
-      ? concurrency * WAVES
+      ? Math.round(concurrency * waves)
       : Math.ceil((rates.get(key) ?? 1500) * SECONDS[path] * RESERVE) + RESERVE_LEAST;
     const bodies = stage.factory.make(KIND, count, { facilitator });
     const audit = isSettle
@@ -111,9 +121,18 @@ export async function runBeside(
       stops.push(() => beside.stop());
       contestants.push({ ...beside, redis: [] });
     }
+    const runs: BesideRun[] = [];
+    // The reference would take as long as all others together.
+    for (const who of warm === 0 ? [] : contestants.filter(({ name }) => name !== 'reference')) {
+      const waves = COUNTED / COUNTED_AT;
+      const cold = await settled(who, COUNTED_AT, waves);
+      for (let done = COUNTED; done < warm; done += COUNTED) await settled(who, COUNTED_AT, waves);
+      const last = await settled(who, COUNTED_AT, waves);
+      runs.push({ ...cold, who: `${who.name}, the first ${COUNTED}` });
+      runs.push({ ...last, who: `${who.name}, ${COUNTED} after ${warm}` });
+    }
     for (const who of contestants) await settled(who, 32);
     stops.push(busyLoops(options.sizes.load));
-    const runs: BesideRun[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
       for (const concurrency of LEVELS[path]) {
         // Who goes first changes with each round.
