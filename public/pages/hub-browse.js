@@ -216,8 +216,8 @@ function Page() {
       <a href="#">All owners</a>
     </header>
     <p class="quiet">
-      This hub is public: everybody may read what is here. Names, kinds and contents are what
-      somebody has said. <a href=${urlOf('hub')}>Upload your own</a>
+      This hub is public: everybody may read what is here. Names, kinds and contents are unchecked.
+      <a href=${urlOf('hub')}>Upload your own</a>
     </p>
     ${
       wantsKey &&

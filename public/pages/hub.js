@@ -10,7 +10,7 @@ import { ask, urlOf } from '../components/ask.js';
 import { chainFacts, Chains } from '../components/chains.js';
 import { CopyButton } from '../components/copy-button.js';
 import { Confirm } from '../components/dialog.js';
-import { size, smallestUnits } from '../components/format.js';
+import { plural, size, smallestUnits } from '../components/format.js';
 import { html, render, useEffect, useState } from '../components/html.js';
 import { Table } from '../components/table.js';
 import { Time } from '../components/time.js';
@@ -499,7 +499,7 @@ function Owner({ client, first, tokens, leave }) {
       <p>
         <span id="owner"><${Address} value=${client.owner} /></span>:${' '}
         <span id="count">
-          ${`${list.found.length} files${hasMore ? ' and more' : ''}, ${size(bytes)}.`}
+          ${`${plural(list.found.length, 'file')}${hasMore ? ' and more' : ''}, ${size(bytes)}.`}
         </span>
         ${' '}<span id="used">${usedOf(list)}</span>
       </p>

@@ -1,13 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 
 /** Commands of the documentation against the manifests that they are about. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MANIFESTS = 'deploy/kubernetes';
-const PAGES = ['docs/runbook.md', 'docs/running.md', 'docs/kubernetes.md', 'docs/redis.md'];
+const PAGES = [
+  'docs/runbook.md',
+  'docs/running.md',
+  'docs/kubernetes.md',
+  'docs/redis.md',
+  'docs/history.md',
+  'docs/reconciliation.md',
+];
 
 const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8');
 
@@ -47,6 +54,11 @@ const SECRETS = new Set([
   ...valuesOf('secretRef', documents).map((ref) => (ref as { name: string }).name),
 ]);
 
+const { services } = parse(read('docker-compose.yml')) as {
+  readonly services: Readonly<Record<string, { readonly profiles?: readonly string[] }>>;
+};
+const PROFILES = new Set(Object.values(services).flatMap(({ profiles = [] }) => profiles));
+
 const found = (page: string, pattern: RegExp): readonly string[] =>
   [...read(page).matchAll(pattern)].map(([, name]) => name ?? '');
 
@@ -55,6 +67,9 @@ const DEPLOYMENT = /kubectl [^\n`]*(deploy\/[\w-]+)(?![\w/-])/g;
 const SECRET = /create secret generic ([\w-]+)/g;
 const OVERLAY = /-k (deploy\/[\w/-]+)/g;
 const PROGRAM = /node (dist\/[\w/.-]+\.js)/g;
+const PROFILE = /docker compose [^\n`]*--profile ([\w-]+)/g;
+const RUN_SERVICE = /docker compose [^\n`]*run --rm ([\w-]+)/g;
+const ENV_FILE = /docker compose [^\n`]*--env-file ([\w./-]+)/g;
 
 describe.each(PAGES)('commands of %s', (page) => {
   it.each([
@@ -66,6 +81,9 @@ describe.each(PAGES)('commands of %s', (page) => {
     ],
     ['secrets', SECRET, (name: string) => SECRETS.has(name)],
     ['folders', OVERLAY, (name: string) => existsSync(`${ROOT}${name}/kustomization.yaml`)],
+    ['profiles of compose', PROFILE, (name: string) => PROFILES.has(name)],
+    ['services of compose', RUN_SERVICE, (name: string) => name in services],
+    ['files of compose', ENV_FILE, (name: string) => existsSync(ROOT + name)],
     [
       'programs',
       PROGRAM,
@@ -78,7 +96,16 @@ describe.each(PAGES)('commands of %s', (page) => {
 
 it('are found in the pages', () => {
   const all = (pattern: RegExp): number => PAGES.flatMap((page) => found(page, pattern)).length;
-  for (const pattern of [SELECTOR, DEPLOYMENT, SECRET, OVERLAY, PROGRAM]) {
+  for (const pattern of [
+    SELECTOR,
+    DEPLOYMENT,
+    SECRET,
+    OVERLAY,
+    PROFILE,
+    RUN_SERVICE,
+    ENV_FILE,
+    PROGRAM,
+  ]) {
     expect(all(pattern)).toBeGreaterThan(0);
   }
   expect(LABELS.size).toBeGreaterThan(3);
