@@ -1,12 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type ReadRequest, refusalOf } from '../../src/facilitator/refusal.js';
 import type { SettleAnswer } from '../../src/facilitator/settle/settle-answer.js';
-import {
-  connectionOf,
-  idempotencyKeyOf,
-  sendSettleAnswer,
-  wantsAsync,
-} from '../../src/facilitator/settle-response.js';
+import { idempotencyKeyOf, wantsAsync } from '../../src/facilitator/settle-request.js';
+import { connectionOf, sendSettleAnswer } from '../../src/facilitator/settle-response.js';
 import {
   simulatedIdOfHash,
   type SimulatedOutcome,

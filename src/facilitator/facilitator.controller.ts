@@ -21,15 +21,10 @@ import { sendJson } from '../platform/http/json.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { NO_SUCH_SETTLEMENT } from '../platform/http/settlement-id.pipe.js';
 import { FacilitatorService, type SettleTerms, type Versions } from './facilitator.service.js';
-import {
-  connectionOf,
-  finalityOf,
-  idempotencyKeyOf,
-  sendSettleAnswer,
-  wantsAsync,
-} from './settle-response.js';
+import { finalityOf, idempotencyKeyOf, wantsAsync } from './settle-request.js';
+import { connectionOf, sendSettleAnswer } from './settle-response.js';
 import { markSimulated, simulationAsked } from './simulation/simulation-request.js';
-import { readPaymentQuery } from './status/payment-query.js';
+import { PAYMENT_QUERY_USAGE, readPaymentQuery } from './status/payment-query.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SupportedService } from './supported.service.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
@@ -94,7 +89,7 @@ export abstract class FacilitatorController {
       sendJson(response, 200, describeEndpoint(request.path, 'verify'));
       return;
     }
-    if (query === 'malformed') throw new BadRequestException(QUERY_HELP);
+    if (query === 'malformed') throw new BadRequestException(PAYMENT_QUERY_USAGE);
     const key = { value: undefined, caller: callerOf(request) };
     sendJson(response, 200, await this.facilitator.verify(query, this.versions, key));
   }
@@ -109,7 +104,7 @@ export abstract class FacilitatorController {
       sendJson(response, 200, describeEndpoint(request.path, 'settle'));
       return;
     }
-    if (query === 'malformed') throw new BadRequestException(QUERY_HELP);
+    if (query === 'malformed') throw new BadRequestException(PAYMENT_QUERY_USAGE);
     const asked = simulationAsked(request);
     const status = await this.settlements.byPayment(query, this.versions, asked);
     if (asked !== undefined) markSimulated(response);
@@ -149,9 +144,6 @@ function refuseMethod(response: Response): never {
   response.setHeader('Allow', 'GET, POST, OPTIONS');
   throw new MethodNotAllowedException('GET or POST is expected here.');
 }
-
-const QUERY_HELP =
-  'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';
 
 /** What a GET without a query says of an endpoint that takes POST; the fields are those of x402-rs. */
 function describeEndpoint(

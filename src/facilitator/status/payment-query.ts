@@ -6,6 +6,9 @@ export interface PaymentQuery {
   readonly paymentRequirements: Readonly<Record<string, unknown>>;
 }
 
+export const PAYMENT_QUERY_USAGE =
+  'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';
+
 /** `?paymentPayload=&paymentRequirements=`, each a JSON object in base64url (RFC 4648 §5). */
 export function readPaymentQuery(
   query: Readonly<Record<string, unknown>>,
