@@ -8,6 +8,7 @@ import {
   problem,
   RATE,
 } from '../../platform/http/openapi.js';
+import { LOOK_UP_UNAVAILABLE } from '../../platform/http/unavailable.filter.js';
 import { DoctorReport } from './dto/doctor-report.response.js';
 
 const EXAMPLE = {
@@ -64,7 +65,7 @@ export const DescribesCheck = (): MethodDecorator =>
         ['Retry-After'],
       ),
       503: problem('The rate limit cannot be checked now.', {
-        error: 'The look-up is unavailable right now. Try again.',
+        error: LOOK_UP_UNAVAILABLE,
       }),
     },
     'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +

@@ -8,7 +8,9 @@ import {
   RATE,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { NO_SUCH_SETTLEMENT } from '../../platform/http/settlement-id.pipe.js';
 import { SIMULATED_OUTCOMES } from '../simulation/outcomes.js';
+import { PAYMENT_QUERY_USAGE } from '../status/payment-query.js';
 import { ACCEPTS_SCHEMAS, acceptsPath } from './accepts.openapi.js';
 import * as examples from './examples.js';
 import { FACILITATOR_SCHEMAS } from './schemas.js';
@@ -21,8 +23,6 @@ const SETTLE = [
   'X-Simulated',
 ];
 const EMPTY = 'The body is empty; a JSON object is expected.';
-const QUERY =
-  'paymentPayload and paymentRequirements are expected, each a JSON object in base64url.';
 
 type Refusal = typeof examples.verifyRefusal;
 
@@ -170,7 +170,7 @@ function pathsOf({
           400: jsonAnswer(
             'The query does not decode.',
             'VerifyAnswer',
-            examples.verifyRefusal('invalid_payload', QUERY),
+            examples.verifyRefusal('invalid_payload', PAYMENT_QUERY_USAGE),
           ),
           ...refusals('VerifyAnswer', examples.verifyRefusal, [401, 403, 429]),
         },
@@ -225,15 +225,12 @@ function pathsOf({
           400: jsonAnswer(
             'The query does not decode.',
             'SettleAnswer',
-            examples.settleRefusal('invalid_payload', QUERY),
+            examples.settleRefusal('invalid_payload', PAYMENT_QUERY_USAGE),
           ),
           404: jsonAnswer(
             'Not known.',
             'SettleAnswer',
-            examples.settleRefusal(
-              'invalid_payload',
-              'No settlement has this id, transaction or authorization.',
-            ),
+            examples.settleRefusal('invalid_payload', NO_SUCH_SETTLEMENT),
           ),
           ...refusals('SettleAnswer', examples.settleRefusal, [429]),
         },

@@ -9,17 +9,20 @@ import {
   RATE,
   TOO_MANY,
 } from '../../platform/http/openapi.js';
+import { NO_SUCH_SETTLEMENT } from '../../platform/http/settlement-id.pipe.js';
+import { LOOK_UP_UNAVAILABLE } from '../../platform/http/unavailable.filter.js';
 import { SETTLEMENT_ID_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
+import { SEARCH_USAGE } from '../status/dto/settlement-query.dto.js';
 import { WAIT_SECONDS_MAX } from '../status/settlement-waits.js';
 import * as examples from './examples.js';
 
 const NOT_KNOWN = {
-  error: 'No settlement has this id, transaction or authorization.',
+  error: NO_SUCH_SETTLEMENT,
   code: 'not_found',
 };
 const LATER = jsonAnswer('The look-up is unavailable now. Try again.', 'Problem', {
-  error: 'The look-up is unavailable right now. Try again.',
+  error: LOOK_UP_UNAVAILABLE,
 });
 /** The description of `GET /v2/settlements/:id`. */
 export const DescribesSettlement = (): MethodDecorator =>
@@ -72,8 +75,7 @@ export const DescribesSettlements = (): MethodDecorator =>
     Answers({
       200: jsonAnswer('The settlement, or the page of a list.', 'FoundSettlement', undefined, RATE),
       400: jsonAnswer('The query is incomplete, or a value is malformed.', 'Problem', {
-        error:
-          'Either transaction, or network, asset, payer and nonce, or paymentId are expected. A list needs an API key with the scope history.',
+        error: SEARCH_USAGE,
       }),
       401: { ...NO_KEY, description: 'A list without an API key.' },
       403: jsonAnswer(

@@ -30,7 +30,7 @@ import { connectionOf } from '../settle-response.js';
 import { isSimulatedId, simulatedIdOfHash } from '../simulation/outcomes.js';
 import { SimulatedSettles } from '../simulation/simulated-settles.js';
 import { markSimulated, simulationAsked } from '../simulation/simulation-request.js';
-import { SettlementQueryDto, SettlementWaitDto } from './dto/settlement-query.dto.js';
+import { SEARCH_USAGE, SettlementQueryDto, SettlementWaitDto } from './dto/settlement-query.dto.js';
 import { SettlementWaits } from './settlement-waits.js';
 import { authorizationIdsOf, type ChainUse, StatusService } from './status.service.js';
 
@@ -98,9 +98,7 @@ export class SettlementsV2Controller {
       readAddress(query.payer),
     ];
     if (chainId === undefined || !asset || !payer || nonce === undefined) {
-      throw new BadRequestException(
-        'Either transaction, or network, asset, payer and nonce, or paymentId are expected. A list needs an API key with the scope history.',
-      );
+      throw new BadRequestException(SEARCH_USAGE);
     }
     const authorization = { chainId, asset, payer, nonce: BigInt(nonce) };
     const asked = simulationAsked(request);

@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { describing, jsonAnswer, OPEN, problem } from '../../platform/http/openapi.js';
+import { describing, jsonAnswer, OPEN, problemOf } from '../../platform/http/openapi.js';
 import { receiptsOff } from '../sellers/history-problems.js';
 import { ReceiptKeys } from './dto/receipt.response.js';
 import { Receipts } from './receipts.js';
@@ -15,10 +15,7 @@ export class ReceiptKeysController {
   @Get()
   @Describes('receiptKeys', 'The keys that verify receipts (RFC 7517)', {
     200: jsonAnswer('The keys.', ReceiptKeys),
-    404: problem('Receipts are off: `RECEIPT_KEY` is not set.', {
-      error: 'Receipts are off: `RECEIPT_KEY` is not set.',
-      code: 'receipts_off',
-    }),
+    404: problemOf('Receipts are off.', receiptsOff(404)),
   })
   keys(@Res({ passthrough: true }) response: Response): ReceiptKeys {
     const { keys } = this.receipts;

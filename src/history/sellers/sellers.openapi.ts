@@ -7,13 +7,16 @@ import {
   NO_KEY,
   type OpenApiPart,
   problem,
+  problemOf,
   RATE,
   text,
   TOO_MANY,
 } from '../../platform/http/openapi.js';
 import { NO_SUCH_SETTLEMENT } from '../../platform/http/settlement-id.pipe.js';
+import { LOOK_UP_UNAVAILABLE } from '../../platform/http/unavailable.filter.js';
 import { REASONS } from '../../protocol/reasons.js';
 import { SignedReceipt } from '../receipts/dto/receipt.response.js';
+import { historyOff, historyUnavailable, receiptsOff } from './history-problems.js';
 
 /** What every route of a seller refuses alike. */
 const SELLER_REFUSALS: AnswersByStatus = {
@@ -26,14 +29,8 @@ const SELLER_REFUSALS: AnswersByStatus = {
 };
 
 export const NO_ARCHIVE: AnswersByStatus = {
-  501: problem('There is no history.', {
-    error: 'The history is off: `DATABASE_URL` is not set.',
-    code: 'history_off',
-  }),
-  503: problem('The history is unavailable now. Try again.', {
-    error: 'The history database is unavailable. Try again.',
-    code: 'history_unavailable',
-  }),
+  501: problemOf('There is no history.', historyOff()),
+  503: problemOf('The history is unavailable now. Try again.', historyUnavailable(undefined)),
 };
 
 export const FILE: JsonObject = {
@@ -51,12 +48,9 @@ export const RECEIPT_ANSWERS: AnswersByStatus = {
     error: 'There is no receipt: no block contains this payment.',
     code: 'not_paid',
   }),
-  501: problem('Receipts are off: `RECEIPT_KEY` is not set.', {
-    error: 'Receipts are off: `RECEIPT_KEY` is not set.',
-    code: 'receipts_off',
-  }),
+  501: problemOf('Receipts are off.', receiptsOff(501)),
   503: problem('The look-up is unavailable now. Try again.', {
-    error: 'The look-up is unavailable right now. Try again.',
+    error: LOOK_UP_UNAVAILABLE,
   }),
 };
 

@@ -1,6 +1,5 @@
 import {
   Body,
-  Catch,
   Controller,
   Get,
   Header,
@@ -13,18 +12,11 @@ import {
 import type { Request } from 'express';
 import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
-import { ErrorFilter } from '../../platform/http/error.filter.js';
 import { OpsOnly } from '../../platform/http/ops.js';
+import { unavailableFilter } from '../../platform/http/unavailable.filter.js';
 import { DescribesAct, DescribesList, TAKEDOWN_REFUSALS } from './operators.openapi.js';
 import { RestorationDto, RowsDto, TakedownDto } from './takedown.dto.js';
 import { Takedowns } from './takedowns.service.js';
-
-/** Errors of the operators' routes of the hub, in the shape that operators know. */
-@Catch()
-class TakedownsErrorFilter extends ErrorFilter {
-  protected override readonly unavailable =
-    'The storage or the index of the hub is unavailable. Try again.';
-}
 
 /** No cache may keep an answer. */
 const Private = (): MethodDecorator => Header('Cache-Control', 'no-store');
@@ -33,7 +25,7 @@ const Private = (): MethodDecorator => Header('Cache-Control', 'no-store');
 @Controller('admin/api/hub')
 @RequireScope('admin')
 @OpsOnly()
-@UseFilters(TakedownsErrorFilter)
+@UseFilters(unavailableFilter('The storage or the index of the hub is unavailable. Try again.'))
 export class TakedownsController {
   constructor(
     private readonly takedowns: Takedowns,

@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { MEANINGS } from '../../discovery/codes.js';
 import {
   CatalogueAllowed,
   CatalogueDenials,
@@ -10,7 +11,7 @@ import { BODY_REFUSALS, jsonAnswer } from '../../platform/http/openapi.js';
 import { describedWith } from './admin-refusals.openapi.js';
 
 const NO_CATALOGUE = jsonAnswer('There is no catalogue.', 'Problem', {
-  error: 'The catalogue is off: `CATALOGUE` is `false`, or `DATABASE_URL` is not set.',
+  error: MEANINGS.catalogue_off,
   code: 'catalogue_off',
 });
 const AWAY = jsonAnswer(

@@ -1,13 +1,11 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import { type Answer, jsonAnswer, problem, text } from '../../platform/http/openapi.js';
+import { historyOff } from '../../history/sellers/history-problems.js';
+import { type Answer, jsonAnswer, problem, problemOf, text } from '../../platform/http/openapi.js';
 import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
 import { SettlementLife } from './dto/settlement-life.response.js';
 
-const NO_HISTORY = problem('There is no history.', {
-  error: 'The history is off: `DATABASE_URL` is not set.',
-  code: 'history_off',
-});
+const NO_HISTORY = problemOf('There is no history.', historyOff());
 const AWAY = problem(
   'The history cannot be asked now, or this takes it too long (`history_too_slow`).',
   { error: 'The history database is unavailable. Try again.', code: 'history_unavailable' },

@@ -6,6 +6,7 @@ import {
   type ApiResponseNoStatusOptions,
 } from '@nestjs/swagger';
 import { REASONS } from '../../protocol/reasons.js';
+import type { CodedError } from './coded-error.js';
 
 /** A JSON value of an OpenAPI document or a JSON schema. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -68,6 +69,10 @@ export const problem = (
   example: JsonObject,
   headers?: readonly string[],
 ): JsonObject => jsonAnswer(description, 'Problem', example, headers);
+
+/** A refusal as its error says it. */
+export const problemOf = (description: string, { message, code }: CodedError): JsonObject =>
+  problem(description, { error: message, code });
 
 /** Headers of answers that are counted against a limit. */
 export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];

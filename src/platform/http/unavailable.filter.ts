@@ -10,7 +10,7 @@ export function unavailableFilter(text: string): Type<ErrorFilter> {
   return UnavailableFilter;
 }
 
+export const LOOK_UP_UNAVAILABLE = 'The look-up is unavailable right now. Try again.';
+
 /** Of look-ups: what cannot be asked now is not unknown. */
-export const LookUpErrorFilter = unavailableFilter(
-  'The look-up is unavailable right now. Try again.',
-);
+export const LookUpErrorFilter = unavailableFilter(LOOK_UP_UNAVAILABLE);

@@ -18,6 +18,9 @@ import {
 import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/model/settlement.js';
 import { WAIT_SECONDS_MAX } from '../settlement-waits.js';
 
+export const SEARCH_USAGE =
+  'Either transaction, or network, asset, payer and nonce, or paymentId are expected. A list needs an API key with the scope history.';
+
 const optional = true;
 
 /**
