@@ -96,7 +96,7 @@ export class AppModule {
         ...(learnsListings(config) ? [IndexingModule] : []),
         ...webhooks,
         ...(config.hasRole('history') ? [AuditModule] : []),
-        ...(endsLost(config) ? [LostModule] : []),
+        ...(endsLost(config) ? [LostModule.forRoot(config)] : []),
         ...reconciliation,
         ...(isWorker ? [LanesModule.forRoot(config)] : []),
         ...sellers,

@@ -292,7 +292,7 @@ const NEW_LINE = 10;
 export async function readBooks(databaseUrl: string, day: number): Promise<BooksRead> {
   const database = connectDatabase(new Secret(databaseUrl));
   try {
-    const books = new PostgresSettlementHistory(database.db);
+    const books = new PostgresSettlementHistory(database);
     const { rows } = await database.pool.query<{ first: string; last: string }>(
       `select min(block_number) as first, max(block_number) as last from x402.settlements
         where claimed_at >= $1 and claimed_at < $2`,

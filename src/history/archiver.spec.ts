@@ -15,14 +15,12 @@ describe('the archiver', () => {
   let evict: () => Promise<boolean>;
 
   const archiver = (processId = 'one', clock = new TestClock()) =>
-    new Archiver({
+    new Archiver(
       outbox,
       archive,
-      processId,
-      clock,
-      chainIds: [56],
-      evictor: { round: () => evict() },
-      observer: {
+      { round: () => evict() },
+      { processId },
+      {
         opened: () => undefined,
         archived: (_, result) => told.push(result),
         failed: (trouble, error) => failures.push(trouble ?? error),
@@ -30,7 +28,10 @@ describe('the archiver', () => {
         resolvedLost: () => undefined,
         lookedUp: () => undefined,
       },
-    });
+      clock,
+      { ledgerChainIds: [56], history: { migrates: true } },
+      { whenThere: () => undefined },
+    );
   const stateOf = (name: string) => archive.rows.get(idOf(name))?.state;
   const change = (
     name: string,

@@ -1,23 +1,25 @@
-import type { Clock } from '../platform/concurrency/clock.js';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Clock } from '../platform/concurrency/clock.js';
 import { Rounds } from '../platform/concurrency/rounds.js';
+import { AppConfig } from '../platform/config/app-config.js';
+import type { HistoryConfig } from '../platform/config/history-settings.js';
 import { AtShutdown } from '../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
+import { OUTBOX } from '../settlement/ledger/ledger.module.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { Outbox } from '../settlement/ledger/outbox.js';
+import { ProcessRegistry } from '../settlement/ledger/process-registry.js';
 import { type Archive, type ArchiveCondition, ArchiveError } from './archive.js';
 import { ArchivedVersions } from './archived-versions.js';
-import type { Evictor } from './evictor.js';
-import type { HistoryObserver } from './history-observer.js';
+import { Evictor } from './evictor.js';
+import { type HistoryObserver, LOGGED_HISTORY } from './history-observer.js';
+import { HistoryTables } from './history-tables.js';
+import { PostgresArchive } from './postgres/postgres-archive.js';
 import { newestOf } from './settlement-row.js';
 
-interface ArchiverOptions {
-  readonly outbox: Outbox;
-  readonly archive: Archive;
-  readonly chainIds: readonly number[];
-  readonly processId: string;
-  readonly observer: HistoryObserver;
-  readonly clock: Clock;
-  readonly evictor: Pick<Evictor, 'round'>;
+interface ArchiverConfig {
+  readonly ledgerChainIds: readonly number[];
+  readonly history: Pick<HistoryConfig, 'migrates'> | undefined;
 }
 
 /** After a crash the next one takes over this soon. */
@@ -35,7 +37,8 @@ const EVICT_MS = 1000;
  * at, the next one reads the same entries again, and the archive takes nothing twice. Any number of
  * processes may run one; of each chain one works and the others stand by.
  */
-export class Archiver {
+@Injectable()
+export class Archiver implements OnModuleInit {
   readonly #rounds = new Rounds(() => this.round());
   readonly #epochs = new Map<string, number>();
   readonly #archived = new ArchivedVersions();
@@ -45,23 +48,41 @@ export class Archiver {
   readonly #evictedAt = new Map<number, number>();
   #trouble: ArchiveCondition | undefined;
 
-  constructor(private readonly options: ArchiverOptions) {}
+  constructor(
+    @Inject(OUTBOX) private readonly outbox: Outbox,
+    @Inject(PostgresArchive) private readonly archive: Archive,
+    @Inject(Evictor) private readonly evictor: Pick<Evictor, 'round'>,
+    @Inject(ProcessRegistry) private readonly process: Pick<ProcessRegistry, 'processId'>,
+    @Inject(LOGGED_HISTORY) private readonly observer: HistoryObserver,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(AppConfig) private readonly config: ArchiverConfig,
+    @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
+  ) {}
 
   /** Why nothing is archived now, as far as it is the database's doing. */
   get trouble(): ArchiveCondition | undefined {
     return this.#trouble;
   }
 
-  start(): void {
-    this.#rounds.start();
+  /** A process that may not create the tables waits until they exist. */
+  onModuleInit(): void {
+    if (this.config.history?.migrates === true) this.#rounds.start();
+    else {
+      this.tables.whenThere(() => {
+        this.#rounds.start();
+      });
+    }
   }
 
   /** Finishes what is under way and lets another process go on. */
   @AtShutdown('archive', 'history')
   async stop(): Promise<void> {
     await this.#rounds.stop();
-    const { outbox, chainIds, processId } = this.options;
-    await Promise.allSettled(chainIds.map((chainId) => outbox.release(chainId, processId)));
+    const { processId } = this.process;
+    const released = this.config.ledgerChainIds.map((chainId) =>
+      this.outbox.release(chainId, processId),
+    );
+    await Promise.allSettled(released);
   }
 
   /** Archives what it finds of each chain, and says how long to pause. Never fails. */
@@ -74,8 +95,7 @@ export class Archiver {
     }
     let pause = IDLE_MS;
     let hasFailed = false;
-    const { chainIds } = this.options;
-    for (const chainId of chainIds) {
+    for (const chainId of this.config.ledgerChainIds) {
       try {
         if (await this.#archive(chainId)) pause = 0;
       } catch (error) {
@@ -90,7 +110,7 @@ export class Archiver {
   }
 
   async #prepare(): Promise<void> {
-    const { archive, clock, observer } = this.options;
+    const { archive, clock, observer } = this;
     if (!this.#isOpen) {
       await archive.open();
       this.#isOpen = true;
@@ -103,7 +123,8 @@ export class Archiver {
 
   /** @returns whether there is more. */
   async #archive(chainId: number): Promise<boolean> {
-    const { outbox, archive, processId, observer } = this.options;
+    const { outbox, archive, observer } = this;
+    const { processId } = this.process;
     const at = await outbox.now(chainId);
     const epoch = await this.#numberOf(at);
     const read = await outbox.read(at, { processId, leaseMs: LEASE_MS }, ENTRIES_MOST);
@@ -122,9 +143,9 @@ export class Archiver {
 
   /** @returns whether there is more. */
   async #evict(at: LedgerAt): Promise<boolean> {
-    const now = this.options.clock.steady();
+    const now = this.clock.steady();
     if (now - (this.#evictedAt.get(at.chainId) ?? -Infinity) < EVICT_MS) return false;
-    if (await this.options.evictor.round(at)) return true;
+    if (await this.evictor.round(at)) return true;
     this.#evictedAt.set(at.chainId, now);
     return false;
   }
@@ -133,7 +154,7 @@ export class Archiver {
     const key = `${at.chainId} ${at.epoch}`;
     const known = this.#epochs.get(key);
     if (known !== undefined) return known;
-    const number = await this.options.archive.epochNumber(at);
+    const number = await this.archive.epochNumber(at);
     this.#epochs.set(key, number);
     return number;
   }
@@ -149,6 +170,6 @@ export class Archiver {
       this.#epochs.clear();
       this.#archived.forget();
     }
-    this.options.observer.failed(trouble, error);
+    this.observer.failed(trouble, error);
   }
 }

@@ -5,6 +5,7 @@ import type { ArchivedSettlement, ArchiveQuery } from '../settlement/ledger/sett
 import { ArchiveError } from './archive.js';
 import { settlementOfRow } from './archived-row.js';
 import { BoundedArchive } from './bounded-archive.js';
+import type { HistoryObserver } from './history-observer.js';
 import { rowOf } from './settlement-row.js';
 
 const QUERY: ArchiveQuery = { by: 'id', chainId: 56, ids: [idOf('a')] };
@@ -29,17 +30,14 @@ describe('the archive for those who must not wait', () => {
     told = [];
     asked = 0;
     read = () => Promise.resolve([FOUND]);
-    archive = new BoundedArchive({
-      reader: {
-        find: () => {
-          asked += 1;
-          return read();
-        },
-      },
-      observer: { lookedUp: (by, outcome) => told.push(`${by} ${outcome}`) },
-      clock,
-      boundMs: 20,
-    });
+    const find = () => {
+      asked += 1;
+      return read();
+    };
+    const observer: Pick<HistoryObserver, 'lookedUp'> = {
+      lookedUp: (by, outcome) => told.push(`${by} ${outcome}`),
+    };
+    archive = new BoundedArchive({ find }, observer, clock, 20);
   });
   const away = () => Promise.reject(new ArchiveError('database_unreachable', 'ECONNREFUSED'));
 

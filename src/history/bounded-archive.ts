@@ -1,5 +1,6 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CircuitBreaker } from '../platform/concurrency/circuit-breaker.js';
-import type { Clock } from '../platform/concurrency/clock.js';
+import { Clock } from '../platform/concurrency/clock.js';
 import { withTimeout } from '../platform/concurrency/timing.js';
 import { POOLS } from '../platform/database/database-pools.js';
 import type {
@@ -8,14 +9,8 @@ import type {
   SettlementArchive,
 } from '../settlement/ledger/settlement-archive.js';
 import type { ArchiveReader } from './archive-reader.js';
-import type { HistoryObserver, LookUpOutcome } from './history-observer.js';
-
-interface BoundedArchiveOptions {
-  readonly reader: ArchiveReader;
-  readonly observer: Pick<HistoryObserver, 'lookedUp'>;
-  readonly clock: Pick<Clock, 'steady'>;
-  readonly boundMs?: number;
-}
+import { HistoryObserver, type LookUpOutcome } from './history-observer.js';
+import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 
 /** A settle waits no longer than this for a look-up. */
 const LOOK_UP_MS = POOLS.lookUps.statementMs;
@@ -27,16 +22,22 @@ const AT_ONCE_MOST = 64;
 const AWAY: ArchiveAnswer = { kind: 'away' };
 
 /** The archive for those who must not wait for it: each look-up is bounded in time, and so is their number. */
+@Injectable()
 export class BoundedArchive implements SettlementArchive {
   readonly isOn = true;
   readonly #breaker: CircuitBreaker;
   #running = 0;
 
-  constructor(private readonly options: BoundedArchiveOptions) {
+  constructor(
+    @Inject(PostgresArchiveReader) private readonly reader: ArchiveReader,
+    @Inject(HistoryObserver) private readonly observer: Pick<HistoryObserver, 'lookedUp'>,
+    @Inject(Clock) clock: Pick<Clock, 'steady'>,
+    @Optional() private readonly boundMs: number = LOOK_UP_MS,
+  ) {
     this.#breaker = new CircuitBreaker({
       failuresMost: FAILURES_MOST,
       pauseMs: PAUSE_MS,
-      steady: () => options.clock.steady(),
+      steady: () => clock.steady(),
     });
   }
 
@@ -46,7 +47,7 @@ export class BoundedArchive implements SettlementArchive {
   }
 
   async find(query: ArchiveQuery): Promise<ArchiveAnswer> {
-    const { observer } = this.options;
+    const { observer } = this;
     if (this.#running >= AT_ONCE_MOST || !this.#breaker.admits()) {
       observer.lookedUp(query.by, 'skipped');
       return AWAY;
@@ -59,7 +60,7 @@ export class BoundedArchive implements SettlementArchive {
   }
 
   async #ask(query: ArchiveQuery): Promise<ArchiveAnswer> {
-    const { reader, boundMs = LOOK_UP_MS } = this.options;
+    const { reader, boundMs } = this;
     this.#running += 1;
     const reading = reader.find(query).finally(() => {
       this.#running -= 1;

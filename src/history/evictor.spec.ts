@@ -5,9 +5,10 @@ import { LedgerEpochChangedError } from '../protocol/errors.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
 import { ArchiveError } from './archive.js';
+import type { ArchiveReader } from './archive-reader.js';
 import { settlementOfRow } from './archived-row.js';
 import { Evictor } from './evictor.js';
-import type { Left } from './history-observer.js';
+import type { HistoryObserver, Left } from './history-observer.js';
 import { rowOf } from './settlement-row.js';
 
 const AT = { chainId: 56, epoch: 'first' };
@@ -24,18 +25,15 @@ describe('what leaves the ledger', () => {
     archive = new Map();
     isAway = false;
     told = [];
-    evictor = new Evictor({
-      cooled,
-      hotMs: 60_000,
-      observer: { left: (_, result) => told.push(result) },
-      reader: {
-        find: (query) => {
-          if (isAway) return Promise.reject(new ArchiveError('database_unreachable', '57P01'));
-          const ids = query.by === 'id' ? query.ids : [];
-          return Promise.resolve(ids.flatMap((id) => archive.get(id) ?? []));
-        },
+    const reader: Pick<ArchiveReader, 'find'> = {
+      find: (query) => {
+        if (isAway) return Promise.reject(new ArchiveError('database_unreachable', '57P01'));
+        const ids = query.by === 'id' ? query.ids : [];
+        return Promise.resolve(ids.flatMap((id) => archive.get(id) ?? []));
       },
-    });
+    };
+    const observer: Pick<HistoryObserver, 'left'> = { left: (_, result) => told.push(result) };
+    evictor = new Evictor(cooled, reader, observer, { history: { hotMs: 60_000 } });
   });
 
   const put = (name: string, settlement: RecordedSettlement = aRecorded(name, 'finalized')) => {

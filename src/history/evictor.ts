@@ -1,22 +1,23 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppConfig } from '../platform/config/app-config.js';
+import type { HistoryConfig } from '../platform/config/history-settings.js';
 import type {
   CooledSettlement,
   CooledSettlements,
   EvictionDecision,
   Parting,
 } from '../settlement/ledger/cooled-settlements.js';
+import { COOLED_SETTLEMENTS } from '../settlement/ledger/ledger.module.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
 import type { ArchiveReader } from './archive-reader.js';
 import { holdsAllOf } from './archived-row.js';
-import type { HistoryObserver } from './history-observer.js';
+import { type HistoryObserver, LOGGED_HISTORY } from './history-observer.js';
+import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 
-interface EvictorOptions {
-  readonly cooled: CooledSettlements;
-  readonly reader: Pick<ArchiveReader, 'find'>;
-  readonly observer: Pick<HistoryObserver, 'left'>;
-  /** How long a finished settlement stays after the last change of it. */
-  readonly hotMs: number;
+interface EvictorConfig {
+  readonly history: Pick<HistoryConfig, 'hotMs'> | undefined;
 }
 
 /** They are read, and removed, in one step each, which blocks all other commands meanwhile. */
@@ -27,16 +28,27 @@ const TOGETHER = 100;
  * removed in a step that sees that it has not changed since. Killed anywhere, it has removed what the
  * archive has, or nothing; any number may run.
  */
+@Injectable()
 export class Evictor {
-  constructor(private readonly options: EvictorOptions) {}
+  /** How long a finished settlement stays after the last change of it. */
+  readonly #hotMs: number;
+
+  constructor(
+    @Inject(COOLED_SETTLEMENTS) private readonly cooled: CooledSettlements,
+    @Inject(PostgresArchiveReader) private readonly reader: Pick<ArchiveReader, 'find'>,
+    @Inject(LOGGED_HISTORY) private readonly observer: Pick<HistoryObserver, 'left'>,
+    @Inject(AppConfig) { history }: EvictorConfig,
+  ) {
+    this.#hotMs = history?.hotMs ?? Infinity;
+  }
 
   /**
    * @returns whether there may be more.
    * @throws RedisUnavailableError, ArchiveError: then what has not left stays.
    */
   async round(at: LedgerAt): Promise<boolean> {
-    const { cooled, hotMs, observer } = this.options;
-    const read = await cooled.read(at, hotMs, TOGETHER);
+    const { cooled, observer } = this;
+    const read = await cooled.read(at, this.#hotMs, TOGETHER);
     if (read.kind === 'behind') return false;
     if (read.cooled.length === 0) {
       observer.left(at.chainId, { left: 0, unarchived: 0 });
@@ -61,8 +73,7 @@ export class Evictor {
     const ids = cooled.flatMap(({ id, settlement }) =>
       settlement !== undefined && mayLeave(settlement) ? [id] : [],
     );
-    const found =
-      ids.length === 0 ? [] : await this.options.reader.find({ by: 'id', chainId, ids });
+    const found = ids.length === 0 ? [] : await this.reader.find({ by: 'id', chainId, ids });
     return new Map(found.map((one) => [one.view.id, one]));
   }
 }

@@ -32,4 +32,7 @@ export interface HistoryObserver {
   lookedUp(by: ArchiveQuery['by'], outcome: LookUpOutcome): void;
 }
 
+/** It counts. */
 export const HistoryObserver = Symbol('HistoryObserver');
+/** It logs, and tells the one that counts. */
+export const LOGGED_HISTORY = Symbol('LOGGED_HISTORY');

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ArchiveError } from './archive.js';
-import { HistoryTables, type TablesState } from './history-tables.js';
+import { HistoryTables } from './history-tables.js';
+import type { TablesState } from './postgres/migrator.js';
 
 describe('the tables of the history', () => {
   let answer: TablesState | Error;
@@ -8,15 +9,17 @@ describe('the tables of the history', () => {
   let begun: string[];
 
   const made = (settles = true): HistoryTables =>
-    new HistoryTables({
-      look: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)),
-      settles,
-      observer: {
+    new HistoryTables(
+      {
+        state: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)),
+      },
+      {
         waits: (state) => told.push(state),
         found: () => told.push('found'),
         failed: () => told.push('failed'),
       },
-    });
+      { settles },
+    );
 
   beforeEach(() => {
     [told, begun] = [[], []];

@@ -48,7 +48,7 @@ async function main(): Promise<number> {
       const parts = {
         network,
         ...ledgerFacts,
-        books: new PostgresSettlementHistory(db),
+        books: new PostgresSettlementHistory({ db }),
         clock: systemClock,
       };
       const run = await reconcileNetwork(parts, { startedBy: 'command', window });

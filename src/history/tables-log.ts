@@ -1,27 +1,44 @@
-import type { PinoLogger } from 'nestjs-pino';
-import type { Secret } from '../platform/config/secret.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { AppConfig } from '../platform/config/app-config.js';
 import { ArchiveError } from './archive.js';
 import { databaseProblem } from './database-problem.js';
-import type { TablesObserver } from './history-tables.js';
+import type { TablesState } from './postgres/migrator.js';
 
-/** For processes in which nothing makes the tables, and so nothing else tells of it. */
-export function tablesLog(logger: PinoLogger, url: Secret<string> | undefined): TablesObserver {
-  return {
-    waits: (state) => {
-      const what = state === 'missing' ? 'has no tables yet' : 'has tables of another version';
-      logger.info(
-        `PostgreSQL ${what}: waiting until the role history or \`npm run migrate\` has made them`,
-      );
-    },
-    found: () => {
-      logger.info('the PostgreSQL tables are ready');
-    },
-    failed: (error) => {
-      const known = error instanceof ArchiveError ? error : undefined;
-      logger.warn(
-        { trouble: known?.condition, code: known?.sqlState, problem: databaseProblem(url, error) },
-        'cannot reach PostgreSQL to check its tables; retrying',
-      );
-    },
-  };
+/** The wait for the tables, in processes that do not make them: those that do log that themselves. */
+@Injectable()
+export class TablesLog {
+  readonly #isSilent: boolean;
+
+  constructor(
+    private readonly logger: PinoLogger,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'hasRole' | 'history'>,
+  ) {
+    this.#isSilent = config.hasRole('history') && config.history?.migrates === true;
+  }
+
+  /** Called once for each state. */
+  waits(state: Exclude<TablesState, 'there'>): void {
+    if (this.#isSilent) return;
+    const what = state === 'missing' ? 'has no tables yet' : 'has tables of another version';
+    this.logger.info(
+      `PostgreSQL ${what}: waiting until the role history or \`npm run migrate\` has made them`,
+    );
+  }
+
+  /** Called where it has waited. */
+  found(): void {
+    if (!this.#isSilent) this.logger.info('the PostgreSQL tables are ready');
+  }
+
+  /** The database cannot be asked. Called once. */
+  failed(error: unknown): void {
+    if (this.#isSilent) return;
+    const known = error instanceof ArchiveError ? error : undefined;
+    const problem = databaseProblem(this.config.history?.databaseUrl, error);
+    this.logger.warn(
+      { trouble: known?.condition, code: known?.sqlState, problem },
+      'cannot reach PostgreSQL to check its tables; retrying',
+    );
+  }
 }

@@ -13,12 +13,11 @@ let version = 0;
 
 callsContract('in PostgreSQL', async () => {
   const { db } = database.current;
-  const archive = new PostgresArchive({
-    database: database.current,
-    migrates: false,
-    months: undefined,
-    now: () => Date.now(),
-  });
+  const archive = new PostgresArchive(
+    database.current,
+    { history: { migrates: false, months: undefined } },
+    { now: () => Date.now() },
+  );
   const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
   const writer = new PostgresCatalogue(db, { entriesPerPayee: 9 });
   const reader = new PostgresCatalogueReader(db);

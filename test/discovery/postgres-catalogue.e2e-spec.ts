@@ -215,12 +215,11 @@ describe('a catalogue in PostgreSQL', () => {
   });
 
   it('knows of claims what the history knows', async () => {
-    const archive = new PostgresArchive({
-      database: database.current,
-      migrates: true,
-      months: undefined,
-      now: () => CLAIMED_AT,
-    });
+    const archive = new PostgresArchive(
+      database.current,
+      { history: { migrates: true, months: undefined } },
+      { now: () => CLAIMED_AT },
+    );
     await archive.open();
     const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
     const states = ['queued', 'broadcast', 'included', 'finalized', 'reverted', 'foreign'] as const;

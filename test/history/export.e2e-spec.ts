@@ -41,12 +41,11 @@ describe('an export of the history', () => {
   /** One settlement by the archive, and as many like it as are wanted. */
   async function fill(): Promise<void> {
     const database = connectDatabase(new Secret(postgres.url));
-    const archive = new PostgresArchive({
+    const archive = new PostgresArchive(
       database,
-      migrates: true,
-      months: undefined,
-      now: () => CLAIMED_AT,
-    });
+      { history: { migrates: true, months: undefined } },
+      { now: () => CLAIMED_AT },
+    );
     await archive.open();
     const epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
     const settlement = aRecorded('first', 'finalized');

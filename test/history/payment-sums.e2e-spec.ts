@@ -40,12 +40,11 @@ describe('sums of payments in PostgreSQL', () => {
   });
   beforeEach(async () => {
     await database.pool.query('drop schema if exists x402 cascade');
-    archive = new PostgresArchive({
+    archive = new PostgresArchive(
       database,
-      migrates: true,
-      months: undefined,
-      now: () => CLAIMED_AT,
-    });
+      { history: { migrates: true, months: undefined } },
+      { now: () => CLAIMED_AT },
+    );
     await archive.open();
     epoch = await archive.epochNumber({ chainId: 56, epoch: 'first' });
   });

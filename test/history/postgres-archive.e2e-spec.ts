@@ -39,7 +39,7 @@ describe('the archive in PostgreSQL', () => {
   afterEach(() => database.db.destroy());
 
   const opened = (months: number | undefined, migrates = true) =>
-    new PostgresArchive({ database, migrates, months, now: () => now });
+    new PostgresArchive(database, { history: { migrates, months } }, { now: () => now });
 
   const change = (settlement: RecordedSettlement, sequence: number, ms = 1000): Change => ({
     kind: 'recorded',
@@ -77,7 +77,7 @@ describe('the archive in PostgreSQL', () => {
 
   describeBooks('books in PostgreSQL', () =>
     Promise.resolve({
-      books: new PostgresSettlementHistory(database.db),
+      books: new PostgresSettlementHistory(database),
       book: async (entries) => {
         const booked = new Map<number, Change[]>();
         for (const { name, chainId, claimedAt: claimed, block: blockNumber } of entries) {
@@ -221,12 +221,11 @@ describe('the archive in PostgreSQL', () => {
     const url = new URL(postgres.url);
     url.password = 'guessed-password';
     const refused = connectDatabase(new Secret(url.href));
-    const stranger = new PostgresArchive({
-      database: refused,
-      migrates: true,
-      months: undefined,
-      now: () => now,
-    });
+    const stranger = new PostgresArchive(
+      refused,
+      { history: { migrates: true, months: undefined } },
+      { now: () => now },
+    );
     const failure: unknown = await stranger.open().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'archive_unavailable', sqlState: '28P01' });
     expect(String(failure)).not.toContain('guessed-password');

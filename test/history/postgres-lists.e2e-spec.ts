@@ -30,12 +30,11 @@ describe('lists in PostgreSQL', () => {
     postgres = await startPostgres();
     database = connectDatabase(new Secret(postgres.url));
     reader = new PostgresSettlementReader(database);
-    const archive = new PostgresArchive({
+    const archive = new PostgresArchive(
       database,
-      migrates: true,
-      months: undefined,
-      now: () => CLAIMED_AT,
-    });
+      { history: { migrates: true, months: undefined } },
+      { now: () => CLAIMED_AT },
+    );
     await archive.open();
     const rows: SettlementRow[] = [];
     for (const chainId of [56, 97]) {

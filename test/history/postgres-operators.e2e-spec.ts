@@ -38,12 +38,11 @@ describe('the history of operators in PostgreSQL', () => {
     postgres = await startPostgres();
     database = connectDatabase(new Secret(postgres.url));
     archive = new PostgresOperatorArchive(database, database);
-    const store = new PostgresArchive({
+    const store = new PostgresArchive(
       database,
-      migrates: true,
-      months: undefined,
-      now: () => CLAIMED_AT,
-    });
+      { history: { migrates: true, months: undefined } },
+      { now: () => CLAIMED_AT },
+    );
     await store.open();
     for (const chainId of [56, 97]) {
       const epoch = await store.epochNumber({ chainId, epoch: 'first' });
@@ -262,7 +261,7 @@ describe('the history of operators in PostgreSQL', () => {
   });
 
   it('has the runs of the reconciliation, and what each found', async () => {
-    const books = new PostgresSettlementHistory(database.db);
+    const books = new PostgresSettlementHistory(database);
     const at = new Date(CLAIMED_AT);
     for (const chainId of [56, 97, 56]) {
       await books.save({

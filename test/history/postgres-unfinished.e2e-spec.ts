@@ -20,14 +20,13 @@ describe('unfinished settlements in PostgreSQL', () => {
     const database = connectDatabase(new Secret(postgres.url));
     await database.pool.query('drop schema if exists x402 cascade');
     return {
-      archive: new PostgresArchive({
+      archive: new PostgresArchive(
         database,
-        migrates: true,
-        months: undefined,
-        now: () => ARCHIVE_NOW,
-      }),
+        { history: { migrates: true, months: undefined } },
+        { now: () => ARCHIVE_NOW },
+      ),
       reader: new PostgresArchiveReader(database),
-      unfinished: new PostgresUnfinished(database, { follow: () => Promise.resolve() }),
+      unfinished: new PostgresUnfinished(database),
       close: () => database.db.destroy(),
     };
   });

@@ -65,13 +65,12 @@ describe('webhooks in PostgreSQL', () => {
   afterEach(() => database.db.destroy());
 
   const opened = () =>
-    new PostgresArchive({
+    new PostgresArchive(
       database,
-      migrates: true,
-      months: undefined,
-      now: () => CLAIMED_AT,
-      follower: new EventWriter(() => CLAIMED_AT),
-    });
+      { history: { migrates: true, months: undefined } },
+      { now: () => CLAIMED_AT },
+      new EventWriter({ now: () => CLAIMED_AT }),
+    );
   const change = (name: string, state: SettlementState, sequence = (version += 1)): Change => ({
     kind: 'recorded',
     id: idOf(name),

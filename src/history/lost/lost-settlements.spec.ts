@@ -46,31 +46,31 @@ describe('settlements that a lost ledger has left', () => {
     ending: { state: 'expired', isPaid: false, reason: undefined, place: undefined, ...ending },
   });
   const rounds = () =>
-    new LostSettlements({
+    new LostSettlements(
+      new MemoryUnfinished(archive.rows, () => clock.now()),
       archive,
       outbox,
-      clock,
-      chainIds: [56],
-      unfinished: new MemoryUnfinished(archive.rows, () => clock.now()),
-      held: (_, ids) => Promise.resolve(new Set(ids.filter((id) => held.has(id)))),
-      open: async () => {
-        await open();
-        opened += 1;
-        return {
-          outcomes: {
-            resolve: ({ id }) => {
-              asked.push(id.toString('base64url'));
-              return Promise.resolve(verdict);
+      {
+        held: (_, ids) => Promise.resolve(new Set(ids.filter((id) => held.has(id)))),
+        open: async () => {
+          await open();
+          opened += 1;
+          return {
+            outcomes: {
+              resolve: ({ id }) => {
+                asked.push(id.toString('base64url'));
+                return Promise.resolve(verdict);
+              },
             },
-          },
-          close: () => {
-            opened -= 1;
-            return Promise.resolve();
-          },
-        };
+            close: () => {
+              opened -= 1;
+              return Promise.resolve();
+            },
+          };
+        },
       },
-      observer: { resolvedLost: (_, outcome) => told.push(outcome) },
-      logger: {
+      { resolvedLost: (_, outcome) => told.push(outcome) },
+      {
         debug: ({ err }: { readonly err?: unknown }) => {
           failures.push(err);
         },
@@ -79,7 +79,10 @@ describe('settlements that a lost ledger has left', () => {
           failures.push(err);
         },
       } as unknown as PinoLogger,
-    });
+      clock,
+      { networks: [{ chainId: 56 }] },
+      { whenThere: () => undefined },
+    );
   const row = (name: string) => archive.rows.get(idOf(name));
 
   /** In the archive: accepted with a 202, and over a minute ago by default. */

@@ -1,13 +1,19 @@
-import type { PinoLogger } from 'nestjs-pino';
-import type { Clock } from '../../platform/concurrency/clock.js';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { OUTBOX } from '../../settlement/ledger/ledger.module.js';
 import type { Outbox } from '../../settlement/ledger/outbox.js';
 import { type Archive, ArchiveError } from '../archive.js';
-import type { HistoryObserver } from '../history-observer.js';
+import { HistoryObserver } from '../history-observer.js';
+import { HistoryTables } from '../history-tables.js';
 import { bytesOf } from '../postgres/bytea.js';
+import { PostgresArchive } from '../postgres/postgres-archive.js';
+import { PostgresUnfinished } from '../postgres/postgres-unfinished.js';
 import type { SettlementRow } from '../settlement-row.js';
 import type { LostEnding, LostOutcome, LostOutcomes } from './lost-outcome.js';
 import { type UnfinishedSettlements, versionAfter } from './unfinished.js';
@@ -18,19 +24,15 @@ export interface OpenedChain {
   close(): Promise<void>;
 }
 
-interface LostSettlementsOptions {
-  readonly chainIds: readonly number[];
-  readonly unfinished: UnfinishedSettlements;
-  readonly archive: Pick<Archive, 'epochNumber'>;
-  readonly outbox: Pick<Outbox, 'now' | 'backlog'>;
+/** Ledger and chain, which know how settlements ended. */
+export interface LostSources {
   /** Which of these settlements the ledger holds. @throws RedisUnavailableError */
-  readonly held: (chainId: number, ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  held(chainId: number, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** @throws ChainUnavailableError */
-  readonly open: (chainId: number) => Promise<OpenedChain>;
-  readonly observer: Pick<HistoryObserver, 'resolvedLost'>;
-  readonly logger: Pick<PinoLogger, 'debug' | 'warn' | 'error'>;
-  readonly clock: Clock;
+  open(chainId: number): Promise<OpenedChain>;
 }
+
+export const LostSources = Symbol('LostSources');
 
 /**
  * After its deadline a settlement is left to the ledger for so long. Lanes and requesters repair a
@@ -50,13 +52,27 @@ const PAUSE_MS = 10_000;
  * know any more: the chain says how they ended. The ledger takes precedence: its later records
  * replace the result, and its newer records are not replaced. Any number of processes may do it.
  */
-export class LostSettlements {
+@Injectable()
+export class LostSettlements implements OnModuleInit {
   readonly #rounds = new Rounds(() => this.round());
 
-  constructor(private readonly options: LostSettlementsOptions) {}
+  constructor(
+    @Inject(PostgresUnfinished) private readonly unfinished: UnfinishedSettlements,
+    @Inject(PostgresArchive) private readonly archive: Pick<Archive, 'epochNumber'>,
+    @Inject(OUTBOX) private readonly outbox: Pick<Outbox, 'now' | 'backlog'>,
+    @Inject(LostSources) private readonly sources: LostSources,
+    @Inject(HistoryObserver) private readonly observer: Pick<HistoryObserver, 'resolvedLost'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'debug' | 'warn' | 'error'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    @Inject(AppConfig)
+    private readonly config: { readonly networks: readonly { readonly chainId: number }[] },
+    @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
+  ) {}
 
-  start(): void {
-    this.#rounds.start();
+  onModuleInit(): void {
+    this.tables.whenThere(() => {
+      this.#rounds.start();
+    });
   }
 
   @AtShutdown('background', 'lost settlements')
@@ -67,7 +83,7 @@ export class LostSettlements {
   /** Looks at each chain, and says how long to pause. Never fails. */
   async round(): Promise<number> {
     let hasMore = false;
-    for (const chainId of this.options.chainIds) {
+    for (const { chainId } of this.config.networks) {
       if (this.#rounds.isStopping) break;
       try {
         if (await this.#look(chainId)) hasMore = true;
@@ -80,7 +96,7 @@ export class LostSettlements {
 
   /** @returns whether there may be more. */
   async #look(chainId: number): Promise<boolean> {
-    const { unfinished, outbox, archive, held, clock } = this.options;
+    const { unfinished, outbox, archive, clock } = this;
     const overdueMs = clock.now() - GRACE_MS;
     // The backlog may contain the very record that is missing.
     if ((await outbox.backlog(chainId)).oldestMs > GRACE_MS / 2) return false;
@@ -88,15 +104,15 @@ export class LostSettlements {
     const epoch = await archive.epochNumber(await outbox.now(chainId));
     const overdue = { deadline: Math.floor(overdueMs / 1000), writtenMs: overdueMs };
     const rows = await unfinished.take(chainId, overdue, MOST);
-    const known = await held(chainId, rows.map(idOf));
+    const known = await this.sources.held(chainId, rows.map(idOf));
     const lost = rows.filter((row) => !known.has(idOf(row)));
     if (lost.length > 0) await this.#resolve(chainId, epoch, lost);
     return rows.length === MOST;
   }
 
   async #resolve(chainId: number, epoch: number, lost: readonly SettlementRow[]): Promise<void> {
-    const { open, observer, logger } = this.options;
-    const opened = await open(chainId);
+    const { observer, logger } = this;
+    const opened = await this.sources.open(chainId);
     try {
       for (let at = 0; at < lost.length && !this.#rounds.isStopping; at += AT_ONCE) {
         await Promise.all(
@@ -116,7 +132,7 @@ export class LostSettlements {
   }
 
   #logFailure(chainId: number, error: unknown): void {
-    const { logger } = this.options;
+    const { logger } = this;
     const facts = { network: caip2Of(chainId), err: error };
     // Other parts report an outage of Redis, PostgreSQL and endpoints.
     if (isOutage(error)) logger.debug(facts, 'cannot search for lost settlements now');
@@ -132,7 +148,7 @@ export class LostSettlements {
     if (verdict.kind === 'untold') return verdict.why;
     const version = epoch === undefined ? undefined : versionAfter(row, epoch);
     if (version === undefined) return 'outdated';
-    const { unfinished, clock } = this.options;
+    const { unfinished, clock } = this;
     const ended = { ...endedRow(row, verdict.ending, clock.now()), ...version };
     return (await unfinished.end(row, ended)) ? ended.state : 'outdated';
   }

@@ -23,6 +23,9 @@ export interface ChangeFollower {
   follow(transaction: Transaction<Tables>, changes: readonly RowChange[]): Promise<void>;
 }
 
+/** Absent where nothing follows. */
+export const ChangeFollower = Symbol('ChangeFollower');
+
 const VERSION = ['epoch', 'version_ms', 'version_sequence'] as const;
 
 /**

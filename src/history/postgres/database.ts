@@ -6,10 +6,13 @@ import { FacilitatorError } from '../../protocol/errors.js';
 import { ArchiveError } from '../archive.js';
 import { SCHEMA, type Tables } from './tables.js';
 
+/** The tables of the history, by one pool: which one, the module of those says that inject it. */
 export interface Database {
   readonly pool: pg.Pool;
   readonly db: Kysely<Tables>;
 }
+
+export const Database = Symbol('Database');
 
 /** The tables of the history, by a pool that its owner closes. */
 export function databaseOn(pool: pg.Pool): Database {

@@ -2,9 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { ArchiveError } from '../archive.js';
-import type { TablesState } from '../history-tables.js';
 import { asked, codeOf } from './database.js';
 import { SCHEMA } from './tables.js';
+
+/**
+ * `missing`: no tables, as before the first start. `outdated`: migrations of this version are
+ * missing.
+ */
+export type TablesState = 'there' | 'outdated' | 'missing';
 
 interface Migration {
   readonly name: string;

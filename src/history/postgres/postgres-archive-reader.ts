@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import type {
   ArchivedSettlement,
@@ -6,15 +7,16 @@ import type {
 import type { ArchiveReader } from '../archive-reader.js';
 import { type ArchivedRow, settlementOfRow } from '../archived-row.js';
 import { bytesOf } from './bytea.js';
-import { asked, type Database } from './database.js';
+import { asked, Database } from './database.js';
 import { SCHEMA } from './tables.js';
 
 /** Of one authorization, transaction or key there are a few; who makes more sees those that count most. */
 const FOUND_MOST = 200;
 
 /** {@link ArchiveReader} in PostgreSQL. */
+@Injectable()
 export class PostgresArchiveReader implements ArchiveReader {
-  constructor(private readonly database: Database) {}
+  constructor(@Inject(Database) private readonly database: Database) {}
 
   async find(query: ArchiveQuery): Promise<readonly ArchivedSettlement[]> {
     const rows = await asked(this.#rows(query));

@@ -1,22 +1,20 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { Clock } from '../../platform/concurrency/clock.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import type { HistoryConfig } from '../../platform/config/history-settings.js';
 import type { LedgerAt } from '../../settlement/ledger/ledger-scripts.js';
 import type { Change } from '../../settlement/ledger/outbox.js';
 import type { Archive, Stored } from '../archive.js';
 import { LASTING_COLUMNS, rowOf, type SettlementRow } from '../settlement-row.js';
-import { type ChangeFollower, writeAndTell } from './change-follower.js';
-import { asked, codeOf, type Database } from './database.js';
+import { ChangeFollower, writeAndTell } from './change-follower.js';
+import { asked, codeOf, Database } from './database.js';
 import { checkMigrated, migrate } from './migrator.js';
 import { Partitions } from './partitions.js';
 import type { Tables } from './tables.js';
 
-interface PostgresArchiveOptions {
-  readonly database: Database;
-  readonly migrates: boolean;
-  /** Months kept beside the current one; `undefined` keeps all. */
-  readonly months: number | undefined;
-  readonly now: () => number;
-  /** Told of what is written, in its transaction. */
-  readonly follower?: ChangeFollower;
+interface ArchiveConfig {
+  readonly history: Pick<HistoryConfig, 'migrates' | 'months'> | undefined;
 }
 
 type Unreadable = Tables['unreadable_records'];
@@ -30,19 +28,26 @@ interface Batch {
 const UNSTORABLE = /^(22|23)/;
 
 /** {@link Archive} in PostgreSQL. */
+@Injectable()
 export class PostgresArchive implements Archive {
   readonly #partitions: Partitions;
   readonly #db: Kysely<Tables>;
 
-  constructor(private readonly options: PostgresArchiveOptions) {
-    this.#db = options.database.db;
-    this.#partitions = new Partitions(options.database.pool, options.months);
+  /** @param follower - follows what is written, in its transaction. */
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AppConfig) private readonly config: ArchiveConfig,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    @Optional() @Inject(ChangeFollower) private readonly follower?: ChangeFollower,
+  ) {
+    this.#db = database.db;
+    this.#partitions = new Partitions(database.pool, config.history?.months);
   }
 
   async open(): Promise<void> {
-    const { database, migrates } = this.options;
-    if (migrates) await migrate(database.pool);
-    else await checkMigrated(database.pool);
+    const { pool } = this.database;
+    if (this.config.history?.migrates === true) await migrate(pool);
+    else await checkMigrated(pool);
   }
 
   async epochNumber({ chainId, epoch }: Pick<LedgerAt, 'chainId' | 'epoch'>): Promise<number> {
@@ -68,7 +73,7 @@ export class PostgresArchive implements Archive {
     const all = changes.map((change) => readRow(chainId, epoch, change));
     const rows = all.flatMap((one) => ('state' in one ? [one] : []));
     const unreadable = all.flatMap((one) => ('state' in one ? [] : [one]));
-    const kept = rows.filter((row) => this.#partitions.isKept(row.claimed_at, this.options.now()));
+    const kept = rows.filter((row) => this.#partitions.isKept(row.claimed_at, this.clock.now()));
     const expired = rows.length - kept.length;
     if (kept.length + unreadable.length === 0) {
       return { written: 0, stale: 0, unreadable: 0, expired };
@@ -115,7 +120,7 @@ export class PostgresArchive implements Archive {
   }
 
   #write(transaction: Transaction<Tables>, rows: readonly SettlementRow[]): Promise<number> {
-    const { follower } = this.options;
+    const { follower } = this;
     const write = (): Promise<number> => writeRows(transaction, rows);
     return follower === undefined ? write() : writeAndTell(transaction, rows, { follower, write });
   }

@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { Address, Hex } from 'viem';
 import type { DailyRuns, NewestRun } from '../reconciliation/daily-reconciliation.js';
@@ -13,7 +14,7 @@ import type {
 } from '../reconciliation/settlement-history.js';
 import type { SettlementRow } from '../settlement-row.js';
 import { bytesOf, hexOf } from './bytea.js';
-import { asked } from './database.js';
+import { asked, Database } from './database.js';
 import { newestRun, saveRun } from './reconciliation-rows.js';
 import type { Tables } from './tables.js';
 
@@ -41,8 +42,13 @@ const CLAIM_PAGE = 500;
 const HOUR_MS = 3_600_000;
 
 /** {@link SettlementHistory} and {@link DailyRuns} in PostgreSQL. */
+@Injectable()
 export class PostgresSettlementHistory implements SettlementHistory, DailyRuns {
-  constructor(private readonly db: Kysely<Tables>) {}
+  readonly #db: Kysely<Tables>;
+
+  constructor(@Inject(Database) { db }: Pick<Database, 'db'>) {
+    this.#db = db;
+  }
 
   async ofBlocks(chainId: number, { from, to }: BlockSpan, most: number): Promise<BlockPage> {
     const of = (last: bigint) =>
@@ -121,7 +127,7 @@ export class PostgresSettlementHistory implements SettlementHistory, DailyRuns {
 
   async lanes(chainId: number): Promise<readonly Address[]> {
     const rows = await asked(
-      this.db
+      this.#db
         .selectFrom('reconciliation_lanes')
         .innerJoin('reconciliations', 'reconciliations.id', 'reconciliation_id')
         .select('lane')
@@ -133,17 +139,17 @@ export class PostgresSettlementHistory implements SettlementHistory, DailyRuns {
   }
 
   save(run: Reconciliation): Promise<void> {
-    return asked(saveRun(this.db, run));
+    return asked(saveRun(this.#db, run));
   }
 
   newest(chainId: number): Promise<NewestRun | undefined> {
-    return asked(newestRun(this.db, chainId));
+    return asked(newestRun(this.#db, chainId));
   }
 
   async lease(chainId: number, holder: string, ms: number): Promise<boolean> {
     const until = sql<Date>`now() + ${ms} * interval '1 millisecond'`;
     const { numInsertedOrUpdatedRows: held } = await asked(
-      this.db
+      this.#db
         .insertInto('reconciliation_leases')
         .values({ chain_id: chainId, holder, until })
         .onConflict((conflict) =>
@@ -164,7 +170,7 @@ export class PostgresSettlementHistory implements SettlementHistory, DailyRuns {
 
   async release(chainId: number, holder: string): Promise<void> {
     await asked(
-      this.db
+      this.#db
         .deleteFrom('reconciliation_leases')
         .where('chain_id', '=', chainId)
         .where('holder', '=', holder)
@@ -173,7 +179,7 @@ export class PostgresSettlementHistory implements SettlementHistory, DailyRuns {
   }
 
   #rows(): SelectQueryBuilder<Tables, 'settlements', Row> {
-    return this.db.selectFrom('settlements').select([...COLUMNS]);
+    return this.#db.selectFrom('settlements').select([...COLUMNS]);
   }
 }
 

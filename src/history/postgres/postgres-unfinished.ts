@@ -1,10 +1,11 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Hex } from 'viem';
 import { type Overdue, UNFINISHED, type UnfinishedSettlements } from '../lost/unfinished.js';
 import type { SettlementRow } from '../settlement-row.js';
 import { hexOf } from './bytea.js';
-import { type ChangeFollower, writeAndTell } from './change-follower.js';
-import { asked, type Database } from './database.js';
+import { ChangeFollower, writeAndTell } from './change-follower.js';
+import { asked, Database } from './database.js';
 import type { Tables } from './tables.js';
 
 /** How long one is put off that was looked at so often: doubling, up to ten minutes. */
@@ -16,10 +17,11 @@ const FIRST_PAUSE = sql.raw(`interval '20 seconds'`);
 const FORGOTTEN = sql.raw(`interval '1 day'`);
 
 /** {@link UnfinishedSettlements} in PostgreSQL. */
+@Injectable()
 export class PostgresUnfinished implements UnfinishedSettlements {
   constructor(
-    private readonly database: Database,
-    private readonly follower: ChangeFollower,
+    @Inject(Database) private readonly database: Database,
+    @Optional() @Inject(ChangeFollower) private readonly follower?: ChangeFollower,
   ) {}
 
   async take(
@@ -68,7 +70,11 @@ export class PostgresUnfinished implements UnfinishedSettlements {
       this.database.db.transaction().execute(async (transaction) => {
         if (await isCredited(transaction, ended)) return false;
         const write = () => replace(transaction, was, ended);
-        return (await writeAndTell(transaction, [ended], { follower, write })) === 1;
+        const written =
+          follower === undefined
+            ? await write()
+            : await writeAndTell(transaction, [ended], { follower, write });
+        return written === 1;
       }),
     );
   }

@@ -82,21 +82,20 @@ describe('the daily reconciliation', () => {
   let work: () => Promise<void>;
 
   const daily = (processId = 'one') =>
-    new DailyReconciliation({
-      networks: [{ chainId: 56 } as NetworkConfig],
-      reconcilesAt: AT,
+    new DailyReconciliation(
       runs,
-      processId,
-      clock,
-      reconcile: async (_, task, signal) => {
-        tasks.push(task);
-        await work();
-        signal.throwIfAborted();
-        runs.newestRun = aNewest(clock.now());
-        return { chainId: 56, counts: new Map() } as unknown as Reconciliation;
+      {
+        reconcile: async (_, task, signal) => {
+          tasks.push(task);
+          await work();
+          signal.throwIfAborted();
+          runs.newestRun = aNewest(clock.now());
+          return { chainId: 56, counts: new Map() } as unknown as Reconciliation;
+        },
+        archiveLagMs: () => Promise.resolve(lagMs),
       },
-      archiveLagMs: () => Promise.resolve(lagMs),
-      logger: {
+      { processId },
+      {
         info: () => {
           finished += 1;
         },
@@ -104,7 +103,14 @@ describe('the daily reconciliation', () => {
           failures.push(err);
         },
       } as unknown as PinoLogger,
-    });
+      clock,
+      { networks: [{ chainId: 56 } as NetworkConfig], history: { reconcilesAt: AT } },
+      {
+        whenThere: (begin) => {
+          begin();
+        },
+      },
+    );
 
   beforeEach(() => {
     runs = new MemoryRuns();
@@ -194,7 +200,7 @@ describe('the daily reconciliation', () => {
     let release = (): void => undefined;
     work = () => new Promise((resolve) => (release = resolve));
     const one = daily();
-    one.start();
+    one.onModuleInit();
     await clock.pass(0);
     const stopped = one.stop();
     release();

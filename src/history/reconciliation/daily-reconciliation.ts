@@ -1,11 +1,15 @@
-import type { PinoLogger } from 'nestjs-pino';
-import type { Clock } from '../../platform/concurrency/clock.js';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
-import type { NetworkConfig } from '../../platform/config/app-config.js';
+import { AppConfig, type NetworkConfig } from '../../platform/config/app-config.js';
+import type { HistoryConfig } from '../../platform/config/history-settings.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { ArchiveError } from '../archive.js';
+import { HistoryTables } from '../history-tables.js';
 import { differencesIn } from './difference.js';
 import type { ReconcilerTask } from './reconciler.js';
 import type { Checkpoint, Reconciliation } from './settlement-history.js';
@@ -32,21 +36,25 @@ export interface DailyRuns {
   release(chainId: number, holder: string): Promise<void>;
 }
 
-interface DailyOptions {
-  readonly networks: readonly NetworkConfig[];
-  /** Minutes after midnight, UTC. */
-  readonly reconcilesAt: number;
-  readonly processId: string;
-  readonly runs: DailyRuns;
-  readonly reconcile: (
+/** Ledger and chain, held against the archive. */
+export interface NetworkBooks {
+  /** @throws ArchiveError; whatever the signal was aborted with. */
+  reconcile(
     network: NetworkConfig,
     task: ReconcilerTask,
     signal: AbortSignal,
-  ) => Promise<Reconciliation>;
+  ): Promise<Reconciliation>;
   /** Milliseconds the oldest change waits to be archived. */
-  readonly archiveLagMs: (chainId: number) => Promise<number>;
-  readonly logger: Pick<PinoLogger, 'info' | 'error'>;
-  readonly clock: Clock;
+  archiveLagMs(chainId: number): Promise<number>;
+}
+
+// What these are injected by; each is named like its interface.
+export const DailyRuns = Symbol('DailyRuns');
+export const NetworkBooks = Symbol('NetworkBooks');
+
+interface DailyConfig {
+  readonly networks: readonly NetworkConfig[];
+  readonly history: Pick<HistoryConfig, 'reconcilesAt'> | undefined;
 }
 
 const LOOK_MS = 10_000;
@@ -62,7 +70,8 @@ const MINUTE_MS = 60_000;
  * Reconciles each chain once a day, in one process at a time. A run begins where the one before it ended, so
  * that no block is left out when a day was missed.
  */
-export class DailyReconciliation {
+@Injectable()
+export class DailyReconciliation implements OnModuleInit {
   readonly #newest = new Map<number, NewestRun>();
   readonly #failedAt = new Map<number, number>();
   readonly #rounds = new Rounds(async () => {
@@ -72,15 +81,25 @@ export class DailyReconciliation {
   readonly #abort = new AbortController();
   #isOutageLogged = false;
 
-  constructor(private readonly options: DailyOptions) {}
+  constructor(
+    @Inject(DailyRuns) private readonly runs: DailyRuns,
+    @Inject(NetworkBooks) private readonly books: NetworkBooks,
+    @Inject(ProcessRegistry) private readonly process: Pick<ProcessRegistry, 'processId'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    @Inject(AppConfig) private readonly config: DailyConfig,
+    @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
+  ) {}
 
   /** The newest run of each chain, as far as this process has seen it. */
   get newest(): ReadonlyMap<number, NewestRun> {
     return this.#newest;
   }
 
-  start(): void {
-    this.#rounds.start();
+  onModuleInit(): void {
+    this.tables.whenThere(() => {
+      this.#rounds.start();
+    });
   }
 
   @AtShutdown('background', 'reconciliation')
@@ -91,7 +110,7 @@ export class DailyReconciliation {
 
   /** Runs what is due. Never fails. */
   async round(): Promise<void> {
-    for (const network of this.options.networks) {
+    for (const network of this.config.networks) {
       if (this.#isStopping()) return;
       try {
         await this.#look(network);
@@ -105,7 +124,7 @@ export class DailyReconciliation {
 
   /** A database that is away, or not made yet, is looked for again soon, and told of once. */
   #fail(chainId: number, error: unknown): void {
-    const { clock, logger } = this.options;
+    const { clock, logger } = this;
     if (error instanceof RedisUnavailableError) return;
     const isAway = error instanceof ArchiveError;
     if (!isAway) this.#failedAt.set(chainId, clock.now());
@@ -120,7 +139,8 @@ export class DailyReconciliation {
 
   async #look(network: NetworkConfig): Promise<void> {
     const { chainId } = network;
-    const { runs, processId } = this.options;
+    const { runs } = this;
+    const { processId } = this.process;
     if (!(await this.#isDue(chainId))) return;
     if (!(await runs.lease(chainId, processId, LEASE_MS))) return;
     try {
@@ -132,18 +152,19 @@ export class DailyReconciliation {
   }
 
   async #isDue(chainId: number): Promise<boolean> {
-    const { runs, clock, reconcilesAt, archiveLagMs } = this.options;
+    const { runs, clock, books } = this;
     const newest = await runs.newest(chainId);
     if (newest !== undefined) this.#newest.set(chainId, newest);
     const now = clock.now();
     if (now - (this.#failedAt.get(chainId) ?? -Infinity) < RETRY_MS) return false;
-    if (!isDue(now, reconcilesAt, newest)) return false;
-    return (await archiveLagMs(chainId)) <= LAG_MOST_MS;
+    const reconcilesAt = this.config.history?.reconcilesAt;
+    if (reconcilesAt === undefined || !isDue(now, reconcilesAt, newest)) return false;
+    return (await books.archiveLagMs(chainId)) <= LAG_MOST_MS;
   }
 
   async #reconcile(network: NetworkConfig): Promise<void> {
     const { chainId } = network;
-    const { clock, reconcile } = this.options;
+    const { clock, books } = this;
     const now = clock.now();
     const resume = this.#newest.get(chainId)?.checkpoint;
     const window = { fromMs: resume?.toMs ?? now - DAY_MS, toMs: now };
@@ -151,18 +172,18 @@ export class DailyReconciliation {
     const renewed = this.#renew(chainId, renewing);
     try {
       const signal = AbortSignal.any([this.#abort.signal, renewing.signal]);
-      const run = await reconcile(network, { startedBy: 'daily', window, resume }, signal);
+      const run = await books.reconcile(network, { startedBy: 'daily', window, resume }, signal);
       this.#log(run);
     } finally {
       clearInterval(renewed);
     }
-    const newest = await this.options.runs.newest(chainId);
+    const newest = await this.runs.newest(chainId);
     if (newest !== undefined) this.#newest.set(chainId, newest);
   }
 
   /** What it found is in the database. */
   #log({ chainId, blocks, settlements, counts }: Reconciliation): void {
-    const { logger } = this.options;
+    const { logger } = this;
     const facts = {
       network: caip2Of(chainId),
       settlements,
@@ -184,7 +205,8 @@ export class DailyReconciliation {
 
   /** A run whose lease is lost ends before it is kept: another process does the same. */
   #renew(chainId: number, lost: AbortController): NodeJS.Timeout {
-    const { runs, processId } = this.options;
+    const { runs } = this;
+    const { processId } = this.process;
     const timer = setInterval(() => {
       runs.lease(chainId, processId, LEASE_MS).then(
         (isHeld) => {

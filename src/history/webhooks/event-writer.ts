@@ -1,4 +1,6 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { sql, type Transaction } from 'kysely';
+import { Clock } from '../../platform/concurrency/clock.js';
 import type { ChangeFollower, RowChange } from '../postgres/change-follower.js';
 import type { Tables } from '../postgres/tables.js';
 import { eventBody } from './event-body.js';
@@ -23,8 +25,9 @@ interface Listener {
  * Stores events of settlements that an endpoint subscribes to, with their deliveries. Events
  * without a subscriber are not stored.
  */
+@Injectable()
 export class EventWriter implements ChangeFollower {
-  constructor(private readonly now: () => number) {}
+  constructor(@Inject(Clock) private readonly clock: Pick<Clock, 'now'>) {}
 
   async follow(transaction: Transaction<Tables>, changes: readonly RowChange[]): Promise<void> {
     const events = changes.flatMap((change) => this.#eventsOf(change));
@@ -54,7 +57,7 @@ export class EventWriter implements ChangeFollower {
   #eventsOf({ before, after }: RowChange): NewEvent[] {
     const { pay_to, id: line } = after;
     if (pay_to === null) return [];
-    const at = new Date(this.now());
+    const at = new Date(this.clock.now());
     return eventsBetween(before, after).map((type) => ({
       id: eventIdOf(type, after),
       type,

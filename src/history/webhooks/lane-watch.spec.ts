@@ -7,7 +7,6 @@ import {
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
 import { ArchiveError } from '../archive.js';
-import { HistoryTables, type HistoryTablesOptions } from '../history-tables.js';
 import type { LaneChange, LaneLevels } from './lane-levels.js';
 import { LaneWatch } from './lane-watch.js';
 
@@ -67,7 +66,7 @@ describe('the watch over lanes', () => {
       levels,
       { webhooks: { laneLowSettlements: mark } } as AppConfig,
       { now: () => AT },
-      new HistoryTables({} as HistoryTablesOptions),
+      { whenThere: () => undefined },
       logger as unknown as PinoLogger,
     );
   async function look(...statuses: readonly PublishedStatus[]): Promise<number> {

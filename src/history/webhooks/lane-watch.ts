@@ -38,7 +38,7 @@ export class LaneWatch implements OnModuleInit {
     @Inject(LANE_LEVELS) private readonly levels: LaneLevels,
     private readonly config: AppConfig,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
-    private readonly tables: HistoryTables,
+    @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
     @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn' | 'error'>,
   ) {}
 
