@@ -66,13 +66,12 @@ export class GradeFacilitator {
     const given = options.networks.map((network) => chainIdOf(network));
     const known = NETWORK_NAMES.map((name) => chainIdOfV1Name(name));
     this.#chainIds = [...new Set([...known, ...given])].filter((id) => id !== undefined);
-    this.#settles = new SimulatedSettles({
-      store: new MemorySimulationStore(),
-      chainIds: () => this.#chainIds,
+    this.#settles = new SimulatedSettles(
+      new MemorySimulationStore(),
+      { all: this.#chainIds.map((chainId) => ({ chainId })) },
       // Nothing here could be settled for real: a seller is tested as it is set up.
-      maySimulateOn: () => true,
-      silentMs: options.silentMs,
-    });
+      { maySimulateOn: () => true, silentMs: options.silentMs },
+    );
   }
 
   /** Where the seller has to ask. */

@@ -9,6 +9,7 @@ import {
 } from '../../test/builders/protocol/schemes/toy-payment.js';
 import { COUNTER, TOY_SCHEME } from '../../test/builders/protocol/schemes/toy-scheme.js';
 import type { ChainRegistry } from '../platform/chain/chain-registry.js';
+import type { AdmissionLists } from '../platform/config/admission-settings.js';
 import type { AppConfig } from '../platform/config/app-config.js';
 import type { ApprovalSponsoring } from '../platform/config/network-settings.js';
 import { addressWord, uintWord } from '../protocol/evm/abi-words.js';
@@ -57,13 +58,18 @@ describe('another scheme', () => {
           value: await verify(view),
         }),
       };
-      const verifier = new PaymentVerifier({ get: () => chain } as unknown as ChainRegistry, {
-        recoverSigner: (digest) => Promise.resolve(BigInt(digest) === 7n ? PAYER : undefined),
-        maxGas: 300_000n,
-        walletFactories: new Set(),
-        admission: {} as ConstructorParameters<typeof PaymentVerifier>[1]['admission'],
-        senders: new LaneSenders({ all: () => Promise.resolve(signers.map(aLane)) }),
-      });
+      const verifier = new PaymentVerifier(
+        { get: () => chain } as unknown as ChainRegistry,
+        { recoverSigner: (digest) => Promise.resolve(BigInt(digest) === 7n ? PAYER : undefined) },
+        new LaneSenders({ all: () => Promise.resolve(signers.map(aLane)) }),
+        {
+          maxGasPerSettle: 300_000n,
+          walletFactories: new Set(),
+          admission: {} as AdmissionLists,
+          builderCode: undefined,
+          networks: [],
+        },
+      );
       const verify = (payment: Payment, balanceNeeded = 0n, allowanceNeeded = 0n) => {
         const inFlight = { balanceNeeded, allowanceNeeded, hasSponsoredPermit: false };
         return verifier.verify(payment, { inFlight, recentReverts: 0 });

@@ -1,11 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { ChainModule } from '../platform/chain/chain.module.js';
-import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { AppConfig } from '../platform/config/app-config.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
 import { HttpModule } from '../platform/http/http.module.js';
-import { LEDGER_REDIS } from '../platform/redis/redis.module.js';
 import { LedgerModule } from '../settlement/ledger/ledger.module.js';
 import { AssetsModule } from './assets/assets.module.js';
 import { FacilitatorRootController } from './facilitator.root.controller.js';
@@ -46,15 +43,8 @@ export class FacilitatorModule {
       providers: [
         FacilitatorService,
         SupportedService,
-        {
-          provide: SimulatedSettles,
-          inject: [LEDGER_REDIS, ChainRegistry],
-          useFactory: (redis: Redis, chains: ChainRegistry) =>
-            new SimulatedSettles({
-              store: new RedisSimulationStore(redis),
-              chainIds: () => chains.all.map(({ chainId }) => chainId),
-            }),
-        },
+        RedisSimulationStore,
+        SimulatedSettles,
         SettlementLookUp,
         VerifyErrorFilter,
         SettleErrorFilter,

@@ -88,7 +88,7 @@ import { V1TotalsController } from './v1/v1-totals.controller.js';
       },
     },
     HubListing,
-    { provide: RecoverHubSigner, useFactory: () => loadSignerRecovery().recoverSigner },
+    { provide: RecoverHubSigner, useValue: loadSignerRecovery().recoverSigner },
     HubStats,
     HubService,
     HubBuckets,

@@ -38,7 +38,7 @@ import {
       },
     },
     { provide: WALLET_CLOCK, useValue: () => Math.floor(Date.now() / 1000) },
-    { provide: RECOVER_WALLET_SIGNER, useFactory: () => loadSignerRecovery().recoverSigner },
+    { provide: RECOVER_WALLET_SIGNER, useValue: loadSignerRecovery().recoverSigner },
     {
       provide: WALLET_UPKEEP_FAILED,
       inject: [PinoLogger],

@@ -10,7 +10,7 @@ import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { BUILT_IN_NETWORKS } from '../../platform/config/built-in-networks.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { TokenFacts } from '../../protocol/evm/token/token-facts.js';
-import { AssetDirectory, type DirectoryParts } from './asset-directory.js';
+import { type AskedChain, AssetDirectory } from './asset-directory.js';
 import { type AssetReading, assetView } from './asset-view.js';
 import { type AssetSettings, type KnownAsset, knownAssetsOf } from './known-assets.js';
 
@@ -159,7 +159,7 @@ describe('how an asset is shown', () => {
 type View = Pick<ChainView, 'chainId' | 'call' | 'isContract'>;
 const TOKEN: FakeToken = { symbol: 'D', decimals: 6n };
 
-function aDirectory(more: Partial<DirectoryParts> & { view?: Partial<View> } = {}) {
+function aDirectory(more: { isAway?: boolean; view?: Partial<View> } = {}) {
   const looks: Address[] = [];
   const faults: unknown[] = [];
   const time = { now: 1_000_000 };
@@ -171,13 +171,13 @@ function aDirectory(more: Partial<DirectoryParts> & { view?: Partial<View> } = {
     },
     ...more.view,
   };
-  const directory = new AssetDirectory({
-    assets: [known, { ...unknown, asset: OTHER }, { ...unknown, chainId: 97 }],
-    chainOf: () => ({ withView: (use) => use(view as ChainView) }),
-    clock: { now: () => time.now },
-    onFault: (error) => faults.push(error),
-    ...more,
-  });
+  const chain: AskedChain = { withView: (use) => use(view as ChainView) };
+  const directory = new AssetDirectory(
+    [known, { ...unknown, asset: OTHER }, { ...unknown, chainId: 97 }],
+    { served: () => (more.isAway === true ? undefined : chain) },
+    { now: () => time.now },
+    { warn: (facts: unknown) => faults.push(facts) },
+  );
   return { directory, looks, faults, time };
 }
 
@@ -230,14 +230,14 @@ describe('the directory of assets', () => {
     await broken.directory.round();
     expect(broken.faults).toHaveLength(1);
     expect(broken.directory.list().filter(({ source }) => source === 'chain')).toHaveLength(2);
-    const { directory, looks } = aDirectory({ chainOf: () => undefined });
+    const { directory, looks } = aDirectory({ isAway: true });
     await directory.round();
     expect(looks).toEqual([]);
   });
 
   it('does not go on after it was stopped', async () => {
     const { directory, looks } = aDirectory();
-    directory.stop();
+    directory.onModuleDestroy();
     await directory.round();
     expect(looks).toEqual([]);
   });

@@ -1,11 +1,14 @@
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
-import type { Clock } from '../../platform/concurrency/clock.js';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { readTokenFacts } from '../../protocol/evm/token/token-facts.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
 import { type AssetReading, assetView } from './asset-view.js';
 import type { AssetView } from './dto/asset.response.js';
-import type { KnownAsset } from './known-assets.js';
+import { KNOWN_ASSETS, type KnownAsset } from './known-assets.js';
 
 /** How often it is looked whether there is something to ask for. */
 const ROUND_MS = 60_000;
@@ -13,44 +16,47 @@ const ROUND_MS = 60_000;
 const READING_KEPT_MS = 24 * 3_600_000;
 
 /** A chain that can be asked through its best endpoint. */
-interface AskedChain {
+export interface AskedChain {
   withView<T>(use: (view: ChainView) => Promise<T>): Promise<T>;
 }
 
-export interface DirectoryParts {
-  readonly assets: readonly KnownAsset[];
+interface AskedChains {
   /** `undefined` for a chain that is not served now. */
-  readonly chainOf: (chainId: number) => AskedChain | undefined;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly onFault: (error: unknown, asset: KnownAsset) => void;
+  served(chainId: number): AskedChain | undefined;
 }
 
 /**
  * The tokens this deployment knows, with what the chain says of them. They are asked for in the
  * background, one at a time on each chain: nothing waits for it, and until then there is what is built in.
  */
-export class AssetDirectory {
+@Injectable()
+export class AssetDirectory implements OnModuleInit, OnModuleDestroy {
   readonly #readings = new Map<KnownAsset, AssetReading>();
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(private readonly parts: DirectoryParts) {}
+  constructor(
+    @Inject(KNOWN_ASSETS) private readonly assets: readonly KnownAsset[],
+    @Inject(ChainRegistry) private readonly chains: AskedChains,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>,
+  ) {}
 
-  start(): void {
+  onModuleInit(): void {
     void this.round();
     this.#timer = setInterval(() => void this.round(), ROUND_MS);
     this.#timer.unref();
   }
 
-  stop(): void {
+  onModuleDestroy(): void {
     this.#isStopped = true;
     clearInterval(this.#timer);
   }
 
   /** @param chainId - of one chain only. */
   list(chainId?: number): readonly AssetView[] {
-    return this.parts.assets
+    return this.assets
       .filter((asset) => chainId === undefined || asset.chainId === chainId)
       .map((asset) => assetView(asset, this.#readings.get(asset)));
   }
@@ -64,29 +70,32 @@ export class AssetDirectory {
   }
 
   async #readAll(): Promise<void> {
-    const chainIds = [...new Set(this.parts.assets.map(({ chainId }) => chainId))];
+    const chainIds = [...new Set(this.assets.map(({ chainId }) => chainId))];
     await Promise.all(chainIds.map((chainId) => this.#readChain(chainId)));
   }
 
   async #readChain(chainId: number): Promise<void> {
-    for (const known of this.parts.assets) {
+    for (const known of this.assets) {
       if (known.chainId !== chainId || !this.#isDue(known)) continue;
-      const chain = this.parts.chainOf(chainId);
+      const chain = this.chains.served(chainId);
       if (chain === undefined || this.#isStopped) return;
       try {
         const facts = await chain.withView((view) => read(view, known));
-        this.#readings.set(known, { at: new Date(this.parts.clock.now()), facts });
+        this.#readings.set(known, { at: new Date(this.clock.now()), facts });
       } catch (error) {
         // The others would not be answered either.
         if (error instanceof ChainUnavailableError) return;
-        this.parts.onFault(error, known);
+        this.logger.warn(
+          { err: error, chainId, asset: known.asset },
+          'could not read a token contract (name, symbol, decimals)',
+        );
       }
     }
   }
 
   #isDue(known: KnownAsset): boolean {
     const at = this.#readings.get(known)?.at.getTime();
-    return at === undefined || this.parts.clock.now() - at > READING_KEPT_MS;
+    return at === undefined || this.clock.now() - at > READING_KEPT_MS;
   }
 }
 

@@ -11,6 +11,9 @@ export interface KnownAsset {
   readonly builtIn: BuiltInToken | undefined;
 }
 
+/** Every {@link KnownAsset} of this deployment. */
+export const KNOWN_ASSETS = Symbol('KNOWN_ASSETS');
+
 /** Of one chain; settings may name more, and every one is asked for in the background. */
 const ASSETS_MAX = 64;
 

@@ -22,12 +22,14 @@ function requestOf(version: 1 | 2, network?: string, signed: JsonObject = {}): R
   return { envelope, versions, parsed: parsePayment(envelope, versions, () => true, 'settle') };
 }
 
+const CHAINS = { all: [{ chainId: 97 }] };
+
 describe('a simulated settle', () => {
   let settles: SimulatedSettles;
 
   beforeEach(() => {
     jest.useFakeTimers();
-    settles = new SimulatedSettles({ store: new MemorySimulationStore(), chainIds: () => [97] });
+    settles = new SimulatedSettles(new MemorySimulationStore(), CHAINS);
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -181,7 +183,7 @@ describe('a simulated settle', () => {
   it('has a bound for each API key: of those kept, and of those that wait', async () => {
     const store = new MemorySimulationStore();
     const begin = jest.spyOn(store, 'begin').mockResolvedValue('full');
-    settles = new SimulatedSettles({ store, chainIds: () => [97] });
+    settles = new SimulatedSettles(store, CHAINS);
     await expect(settle('reorg')).rejects.toThrow(/too many/);
     begin.mockRestore();
     const waiting = Array.from({ length: 64 }, () => settle('slow'));

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { withTimeout } from '../../platform/concurrency/timing.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { identityOf } from '../../protocol/payment/identity.js';
@@ -31,7 +33,7 @@ import {
   viewOf,
 } from './simulated-settlement.js';
 import { SimulationRefused } from './simulation-refused.js';
-import type { SimulationStore } from './simulation-store.js';
+import { RedisSimulationStore, type SimulationStore } from './simulation-store.js';
 
 /** Requests of one API key that may be kept waiting at a time, in one process. */
 const WAITS_MOST = 64;
@@ -47,30 +49,31 @@ export interface SimulationTerms {
   readonly connection: Connection;
 }
 
-interface SimulatedSettlesParts {
-  readonly store: SimulationStore;
-  /** For explanations: networks that are served. */
-  readonly chainIds: () => readonly number[];
-  readonly maySimulateOn?: (chainId: number) => boolean;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
-  readonly silentMs?: number;
+/** Where payments may be played that could be settled for real. */
+export interface SimulationRules {
+  maySimulateOn(chainId: number): boolean;
+  readonly silentMs: number;
 }
+
+const RULES: SimulationRules = { maySimulateOn: mayBeSimulatedOn, silentMs: SILENT_MS };
 
 /**
  * Settles that are played: the answers of real ones, by the same builders, of payments that never reach the
  * ledger or a chain.
  */
+@Injectable()
 export class SimulatedSettles {
   readonly #waits = new Map<string, number>();
   readonly #stopped: Promise<void>;
   #stop: () => void = () => undefined;
-  readonly #now: () => number;
-  readonly #silentMs: number;
 
-  constructor(private readonly parts: SimulatedSettlesParts) {
-    this.#now = parts.now ?? Date.now;
-    this.#silentMs = parts.silentMs ?? SILENT_MS;
+  /** @param chains - that are served: explanations name them. */
+  constructor(
+    @Inject(RedisSimulationStore) private readonly store: SimulationStore,
+    @Inject(ChainRegistry)
+    private readonly chains: { readonly all: readonly { readonly chainId: number }[] },
+    @Optional() private readonly rules: SimulationRules = RULES,
+  ) {
     this.#stopped = new Promise((resolve) => {
       this.#stop = resolve;
     });
@@ -93,14 +96,18 @@ export class SimulatedSettles {
       : new SettleAnswers(parsed.correspondent, terms.finality, undefined).failure(parsed.reason);
     const reason = answer?.body.errorReason;
     if (answer === undefined || reason === undefined) return answer;
-    const { message, extensions } = refusalOf(reason, request, this.parts.chainIds());
+    const { message, extensions } = refusalOf(
+      reason,
+      request,
+      this.chains.all.map(({ chainId }) => chainId),
+    );
     return { ...answer, body: { ...answer.body, errorMessage: message, extensions } };
   }
 
   /** @throws RedisUnavailableError */
   async byId(id: string): Promise<SettlementStatus | undefined> {
-    const simulated = await this.parts.store.find(id);
-    return simulated && simulatedStatusOf(simulated, this.#now());
+    const simulated = await this.store.find(id);
+    return simulated && simulatedStatusOf(simulated, Date.now());
   }
 
   /** Of the payments whose names these are, the first that this API key has played with this outcome. */
@@ -119,29 +126,29 @@ export class SimulatedSettles {
   async #play(payment: Payment, terms: SimulationTerms): Promise<SettleAnswer | undefined> {
     const { outcome, caller, finality, connection } = terms;
     const draft = this.#draft(payment, terms);
-    const begun = await this.parts.store.begin(caller, draft);
+    const begun = await this.store.begin(caller, draft);
     if (begun === 'full') throw new SimulationRefused('full');
     const { settlement, isNew } = begun;
     const answers = new SettleAnswers(payment, finality, settlement.id);
     if (settlement.termsTag !== draft.termsTag) return answers.failure('duplicate_settlement');
     if (outcome === 'timeout' && isNew) {
-      await this.#wait(caller, this.#silentMs, connection);
+      await this.#wait(caller, this.rules.silentMs, connection);
       return undefined;
     }
     if (outcome === 'slow') {
-      const left = settlement.begunAt + SLOW_MS - this.#now();
+      const left = settlement.begunAt + SLOW_MS - Date.now();
       if (left > 0) await this.#wait(caller, left, connection);
     }
     if (!connection.isWritable) return undefined;
     // As it stands after the wait.
-    const now = (await this.parts.store.find(settlement.id)) ?? begun;
+    const now = (await this.store.find(settlement.id)) ?? begun;
     return this.#answer(now, answers, payment, terms);
   }
 
   #draft(payment: Payment, terms: SimulationTerms): SimulatedSettlement {
     const { outcome, caller, isAsync, finality } = terms;
     const { chainId, amount } = payment.requirements;
-    if (!(this.parts.maySimulateOn ?? mayBeSimulatedOn)(chainId)) {
+    if (!this.rules.maySimulateOn(chainId)) {
       throw new SimulationRefused('network');
     }
     if (outcome === 'reorg' && finality === 'finalized') throw new SimulationRefused('finality');
@@ -164,7 +171,7 @@ export class SimulatedSettles {
       details,
       failure,
       termsTag: identity.termsTag,
-      begunAt: this.#now(),
+      begunAt: Date.now(),
       ...(settlesLess === true && { settledAmount: amount.toString() }),
     };
   }
@@ -177,7 +184,7 @@ export class SimulatedSettles {
     { keyTag, isAsync, finality }: SimulationTerms,
   ): Promise<SettleAnswer> {
     const { id } = simulated.settlement;
-    const view = viewOf(simulated, this.#now());
+    const view = viewOf(simulated, Date.now());
     const transaction = view.transaction;
     const duplicate = (): SettleAnswer => answers.failure('duplicate_settlement', transaction);
     const { isRepeatable, reasons } = actionOf(payment.claim);
@@ -187,8 +194,8 @@ export class SimulatedSettles {
     const sold = (): Promise<boolean> =>
       isOwn || isRepeatable
         ? Promise.resolve(true)
-        : this.parts.store.sell(id, { requester, keyTag, at: this.#now() });
-    const rollBack = (): Promise<void> => this.parts.store.rollBack(id, requester);
+        : this.store.sell(id, { requester, keyTag, at: Date.now() });
+    const rollBack = (): Promise<void> => this.store.rollBack(id, requester);
     if (isAsync) {
       return (await sold()) ? answers.accepted({ id, transaction }, rollBack) : duplicate();
     }

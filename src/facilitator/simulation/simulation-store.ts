@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { type Simulated, type SimulatedSale, SimulatedSettlement } from './simulated-settlement.js';
 
@@ -72,8 +74,9 @@ return redis.call('HDEL', KEYS[1], 'requester', 'keyTag', 'at')
  *
  * @throws RedisUnavailableError from every method.
  */
+@Injectable()
 export class RedisSimulationStore implements SimulationStore {
-  constructor(private readonly redis: Redis) {}
+  constructor(@Inject(LEDGER_REDIS) private readonly redis: Redis) {}
 
   async begin(
     caller: string,

@@ -1,10 +1,11 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { started } from '../../protocol/started.js';
 import {
   LANE_SILENT_MS,
-  type LaneQueries,
+  LaneQueries,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
@@ -18,6 +19,7 @@ const KNOWN_MS = 24 * 3_600_000;
  * From which account, and at which price, a settlement would be sent: verify simulates what the lanes
  * will send, so that no token can tell one from the other.
  */
+@Injectable()
 export class LaneSenders {
   /** By chain. */
   #senders: ReadonlyMap<number, readonly Sender[]> | undefined;
@@ -27,7 +29,7 @@ export class LaneSenders {
   #refreshedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
 
-  constructor(private readonly queries: Pick<LaneQueries, 'all'>) {}
+  constructor(@Inject(LaneQueries) private readonly queries: Pick<LaneQueries, 'all'>) {}
 
   /**
    * @returns `undefined` while no lane of the chain has ever spoken. Where only one account may send it: while that

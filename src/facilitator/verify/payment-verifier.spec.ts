@@ -20,6 +20,7 @@ import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/near-head.js';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
+import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
@@ -75,20 +76,28 @@ class World {
       },
     };
     const chains = { get: () => (this.isServed ? chain : undefined) };
-    const senders: Pick<LaneSenders, 'isSuspended' | 'senderFor'> = {
+    const senders: Pick<LaneSenders, 'isSuspended' | 'senderFor' | 'areKnown'> = {
       isSuspended: (asset) => asset === this.suspended,
       senderFor: () => Promise.resolve(SENDER),
+      areKnown: () => true,
     };
-    return new PaymentVerifier(chains as unknown as ChainRegistry, {
-      recoverSigner,
-      maxGas: 500_000n,
-      walletFactories: new Set(),
-      admission: this.lists,
-      senders: senders as LaneSenders,
-      approvalLimits: this.approvalLimits,
-      builderCode: this.builderCode,
-      pause: () => Promise.resolve(),
-    });
+    const networks = [...this.approvalLimits].map(([chainId, limits]) => ({
+      chainId,
+      approvalSponsoring: { limits } as NetworkConfig['approvalSponsoring'],
+    }));
+    return new PaymentVerifier(
+      chains as unknown as ChainRegistry,
+      { recoverSigner },
+      senders,
+      {
+        maxGasPerSettle: 500_000n,
+        walletFactories: new Set(),
+        admission: this.lists,
+        builderCode: this.builderCode,
+        networks,
+      },
+      () => Promise.resolve(),
+    );
   }
 }
 

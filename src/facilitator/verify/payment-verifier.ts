@@ -1,10 +1,12 @@
-import type { Address, Hex } from 'viem';
-import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import type { Hex } from 'viem';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/near-head.js';
 import { confirmedPayer } from '../../platform/chain/payer-account.js';
 import { delay } from '../../platform/concurrency/timing.js';
-import type { AdmissionLists } from '../../platform/config/admission-settings.js';
+import { AppConfig } from '../../platform/config/app-config.js';
+import { approvalLimitsOf } from '../../platform/config/network-settings.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { ApprovalLimits, ConfirmPayer } from '../../protocol/evm/approval-chain.js';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
@@ -16,7 +18,6 @@ import type { Reason } from '../../protocol/reasons.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import {
   type GoodVerdict,
-  type RecoverSignerAsync,
   type Refusal,
   refuse,
   refuseByState,
@@ -27,7 +28,8 @@ import {
 import type { Look, PayerMeans, PayerRecord } from '../../settlement/ledger/settlement-store.js';
 import { isReopened, type SettlementView } from '../../settlement/model/settlement.js';
 import { countInFlight, type InFlightCount } from './in-flight-count.js';
-import type { LaneSenders } from './lane-senders.js';
+import { LaneSenders } from './lane-senders.js';
+import { SignerRecovery } from './signer-recovery.js';
 
 /** How a payment relates to the settlement that has its authorization key. */
 export type Match =
@@ -58,20 +60,11 @@ type Assessment =
   /** It may not be claimed, as things stand. */
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-interface VerifierOptions {
-  readonly recoverSigner: RecoverSignerAsync;
-  readonly maxGas: bigint;
-  /** Contracts that may be called to make a payer's wallet. Lower case. */
-  readonly walletFactories: ReadonlySet<Address>;
-  readonly admission: AdmissionLists;
-  readonly senders: Pick<LaneSenders, 'senderFor' | 'areKnown' | 'isSuspended'>;
-  /** By chain, where the operator pays for the approvals of payers. */
-  readonly approvalLimits?: ReadonlyMap<number, ApprovalLimits>;
-  /** By which transactions are credited to this service. */
-  readonly builderCode?: string | undefined;
-  /** Waits so many milliseconds. */
-  readonly pause?: (ms: number) => Promise<void>;
-}
+type VerifierConfig = Pick<
+  AppConfig,
+  'maxGasPerSettle' | 'walletFactories' | 'admission' | 'builderCode'
+> &
+  Parameters<typeof approvalLimitsOf>[0];
 
 /** Refused for what is in flight, which may be counted twice; see {@link InFlightCount}. */
 type Unsure = Refusal & { readonly verdict: GoodVerdict };
@@ -99,15 +92,26 @@ const NOT_YET_MS = [300, 300, 400, 500, 700, 900] as const;
  * Judges payments against the chain and the operator's lists. Knows of the ledger only what it is
  * given.
  */
+@Injectable()
 export class PaymentVerifier {
+  /** By chain, where the operator pays for the approvals of payers. */
+  readonly #approvalLimits: ReadonlyMap<number, ApprovalLimits>;
+
+  /** @param pause - waits so many milliseconds. */
   constructor(
-    private readonly chains: ChainRegistry,
-    private readonly options: VerifierOptions,
-  ) {}
+    @Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'get'>,
+    @Inject(SignerRecovery) private readonly recovery: Pick<SignerRecovery, 'recoverSigner'>,
+    @Inject(LaneSenders)
+    private readonly senders: Pick<LaneSenders, 'isSuspended' | 'senderFor' | 'areKnown'>,
+    @Inject(AppConfig) private readonly config: VerifierConfig,
+    @Optional() private readonly pause: (ms: number) => Promise<void> = delay,
+  ) {
+    this.#approvalLimits = approvalLimitsOf(config);
+  }
 
   /** What the operator's lists say, before anything is read or computed. */
   refusalByLists({ requirements, claim }: Payment): Reason | undefined {
-    const { admission } = this.options;
+    const { admission } = this.config;
     const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = admission;
     const asset = assetNameOf(requirements);
     if (assetsDeny.has(asset) || assetsAllow?.has(asset) === false) return 'asset_not_allowed';
@@ -161,10 +165,10 @@ export class PaymentVerifier {
     lookAgain: () => Promise<PayerRecord> = () => Promise.resolve(record),
   ): Promise<Verification> {
     const sender = await this.#senderOf(payment);
-    if (this.options.senders.isSuspended(assetNameOf(payment.requirements))) {
+    if (this.senders.isSuspended(assetNameOf(payment.requirements))) {
       return refuse('asset_suspended');
     }
-    const dataSuffix = dataSuffixOf(this.options.builderCode, payment.builderCodes);
+    const dataSuffix = dataSuffixOf(this.config.builderCode, payment.builderCodes);
     const look = (): Promise<Counted> =>
       this.#throughViews<Counted>(payment, async (view) => {
         const context = { ...this.#context(view, sender), dataSuffix };
@@ -184,11 +188,10 @@ export class PaymentVerifier {
 
   /** Judges again until the newest block is late enough, or as long as that is worth waiting for. */
   async #onceInTime(look: () => Promise<Counted>): Promise<Counted> {
-    const { pause = delay } = this.options;
     let verified = await look();
     for (const ms of NOT_YET_MS) {
       if (verified.isValid || verified.validFrom === undefined) return verified;
-      await pause(ms);
+      await this.pause(ms);
       verified = await look();
     }
     return verified;
@@ -199,9 +202,8 @@ export class PaymentVerifier {
     { reason, verdict }: Unsure,
     lookAgain: () => Promise<PayerRecord>,
   ): Promise<Verification> {
-    const { pause = delay } = this.options;
     for (const ms of COUNTED_TWICE_MS) {
-      await pause(ms);
+      await this.pause(ms);
       const { inFlight } = await lookAgain();
       const again = await this.#throughViews<Counted>(payment, async (view) =>
         counted(verdict, await countInFlight(view, payment, inFlight, verdict)),
@@ -256,7 +258,7 @@ export class PaymentVerifier {
 
   /** The account that would send this settlement. Where any lane may, it is not known which takes it. */
   async #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
-    const { senders } = this.options;
+    const { senders } = this;
     const { chainId } = requirements;
     const sole = actionOf(claim).soleSenderOf?.(claim);
     const sender = await senders.senderFor({
@@ -276,10 +278,10 @@ export class PaymentVerifier {
       sender,
       ...(approvals && { approvals }),
       chain: view,
-      recoverSigner: this.options.recoverSigner,
+      recoverSigner: this.recovery.recoverSigner,
       now: Math.floor(Date.now() / 1000),
-      maxGas: this.options.maxGas,
-      walletFactories: this.options.walletFactories,
+      maxGas: this.config.maxGasPerSettle,
+      walletFactories: this.config.walletFactories,
     };
   }
 
@@ -287,7 +289,7 @@ export class PaymentVerifier {
   #approvalsOn(view: ChainView): VerifyContext['approvals'] {
     const { chainId } = view;
     const chain = this.chains.get(chainId);
-    const limits = this.options.approvalLimits?.get(chainId);
+    const limits = this.#approvalLimits.get(chainId);
     if (chain === undefined || limits === undefined) return undefined;
     const confirm: ConfirmPayer = (payer, hash) => confirmedPayer(chain, payer, hash);
     return { chain: view, limits, confirm };

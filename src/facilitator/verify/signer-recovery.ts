@@ -1,28 +1,31 @@
-import type { FactoryProvider } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { RecoveryThread } from '../../platform/crypto/recovery-thread.js';
 import type { RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
 
-/** {@link RecoverSignerAsync}: beside the event loop, where `RECOVERY_THREAD` says so. */
-export const RECOVER_SIGNER = Symbol('RECOVER_SIGNER');
+/** Recovers the signers of payments: on a thread of its own where `RECOVERY_THREAD` is on. */
+@Injectable()
+export class SignerRecovery {
+  readonly recoverSigner: RecoverSignerAsync;
 
-export const SIGNER_RECOVERY: FactoryProvider<RecoverSignerAsync> = {
-  provide: RECOVER_SIGNER,
-  inject: [AppConfig, PinoLogger],
-  useFactory: (config: AppConfig, logger: PinoLogger) => {
+  constructor(
+    @Inject(AppConfig) { hasRecoveryThread }: Pick<AppConfig, 'hasRecoveryThread'>,
+    logger: PinoLogger,
+  ) {
     const { implementation, recoverSigner } = loadSignerRecovery();
     if (implementation === 'javascript') {
       logger.warn(
         'the native secp256k1 package is not installed: signatures are checked in JavaScript, which is slower',
       );
     }
-    if (!config.hasRecoveryThread) return (...signed) => Promise.resolve(recoverSigner(...signed));
-    return RecoveryThread.start(recoverSigner, () => {
-      logger.error(
-        'the signature worker thread ended; signatures are now checked on the main thread',
-      );
-    }).recoverSigner;
-  },
-};
+    this.recoverSigner = hasRecoveryThread
+      ? RecoveryThread.start(recoverSigner, () => {
+          logger.error(
+            'the signature worker thread ended; signatures are now checked on the main thread',
+          );
+        }).recoverSigner
+      : (...signed) => Promise.resolve(recoverSigner(...signed));
+  }
+}

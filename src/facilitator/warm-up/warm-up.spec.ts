@@ -17,7 +17,7 @@ function aWarmUp(parts: {
   const logger = { debug: jest.fn(), warn: jest.fn() };
   const warmUp = new WarmUp(
     bodies,
-    parts.recoverSigner ?? recover,
+    { recoverSigner: parts.recoverSigner ?? recover },
     logger as unknown as PinoLogger,
   );
   return { warmUp, logger };

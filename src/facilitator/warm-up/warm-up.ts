@@ -18,12 +18,11 @@ import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js
 import { identityOf } from '../../protocol/payment/identity.js';
 import { parsePayment, readEnvelope } from '../../protocol/payment/parse-payment.js';
 import { batchCallOf } from '../../protocol/payment/payment-facts.js';
-import type { RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
 import { BLANK_RECORD } from '../../settlement/ledger/settlement-store.js';
 import { trialPayment } from '../doctor/trial-payment.js';
 import { acceptedPayment } from '../settle/claiming.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';
-import { RECOVER_SIGNER } from '../verify/signer-recovery.js';
+import { SignerRecovery } from '../verify/signer-recovery.js';
 import { answerRpc, CHAIN_ID, MADE_UP_TOKEN, madeUpNetwork } from './made-up-chain.js';
 
 /** The start waits for no more than this; most of what a payment runs is compiled by then. */
@@ -51,7 +50,7 @@ const ADMITS_ALL: AdmissionLists = {
 export class WarmUp implements OnModuleInit {
   constructor(
     private readonly bodies: JsonBodyReader,
-    @Inject(RECOVER_SIGNER) private readonly recoverSigner: RecoverSignerAsync,
+    @Inject(SignerRecovery) private readonly recovery: Pick<SignerRecovery, 'recoverSigner'>,
     private readonly logger: PinoLogger,
   ) {}
 
@@ -104,18 +103,23 @@ export class WarmUp implements OnModuleInit {
   }
 
   #verifierOf(chain: EvmChain, sender: Address): PaymentVerifier {
-    return new PaymentVerifier(new ChainRegistry([chain]), {
-      recoverSigner: this.recoverSigner,
-      maxGas: 300_000n,
-      walletFactories: new Set(),
-      admission: ADMITS_ALL,
-      senders: {
+    return new PaymentVerifier(
+      new ChainRegistry([chain]),
+      this.recovery,
+      {
         senderFor: () =>
           Promise.resolve({ address: sender, gasPriceWei: 1n, balanceWei: 10n ** 18n }),
         areKnown: () => true,
         isSuspended: () => false,
       },
-    });
+      {
+        maxGasPerSettle: 300_000n,
+        walletFactories: new Set(),
+        admission: ADMITS_ALL,
+        builderCode: undefined,
+        networks: [],
+      },
+    );
   }
 
   async #judge(

@@ -1,6 +1,8 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ReplyError } from 'ioredis';
+import { PinoLogger } from 'nestjs-pino';
 import { CachedPromise } from '../concurrency/cached-promise.js';
-import type { SharedRedis } from './ledger-connections.js';
+import { LedgerConnections, type SharedRedis } from './ledger-connections.js';
 
 /** What makes this Redis less than the ledger needs. None of it stops the service. */
 type RedisWarning =
@@ -26,19 +28,34 @@ const SET_UP_KEPT_MS = 10_000;
 /** Of the memory Redis may use. Beyond the limit it refuses writes, and nothing can be settled. */
 const MEMORY_SHARE_MAX = 0.9;
 
+const DURABILITY_UNKNOWN =
+  'Redis does not tell whether it writes to disk before it answers; see docs/runbook.md, "Redis loss"';
+
 /** Looks after the servers of the ledger: one, or in a Cluster each primary that has the ledger of a chain. */
-export class RedisWatch {
+@Injectable()
+export class RedisWatch implements OnModuleInit {
+  readonly #servers: readonly SharedRedis[];
   readonly #ping: CachedPromise<number>;
   readonly #setUp: CachedPromise<RedisSetUp>;
   #warned = '';
 
-  /** @param warn - told when the warnings have changed, with an empty list when they are gone. */
   constructor(
-    private readonly servers: readonly SharedRedis[],
-    private readonly warn: (warnings: readonly RedisWarning[]) => void,
+    @Inject(LedgerConnections) ledger: Pick<LedgerConnections, 'servers' | 'shared'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'info' | 'warn'>,
   ) {
+    this.#servers = ledger.servers.length === 0 ? [ledger.shared] : ledger.servers;
     this.#ping = new CachedPromise(() => this.#measure(), 0);
     this.#setUp = new CachedPromise(() => this.#look(), SET_UP_KEPT_MS);
+  }
+
+  /** The first look is for its warnings. Should Redis be gone again, the next report looks. */
+  onModuleInit(): void {
+    this.setUp().then(
+      ({ aof }) => {
+        if (aof === undefined) this.logger.warn(DURABILITY_UNKNOWN);
+      },
+      () => undefined,
+    );
   }
 
   /** Milliseconds of the longest round trip begun now, or under way already; fails when one server does not answer. */
@@ -52,16 +69,24 @@ export class RedisWatch {
 
   async #measure(): Promise<number> {
     const begun = performance.now();
-    await Promise.all(this.servers.map((redis) => redis.ping()));
+    await Promise.all(this.#servers.map((redis) => redis.ping()));
     return performance.now() - begun;
   }
 
   async #look(): Promise<RedisSetUp> {
-    const setUp = worstOf(await Promise.all(this.servers.map(setUpOf)));
+    const setUp = worstOf(await Promise.all(this.#servers.map(setUpOf)));
     const warned = setUp.warnings.join();
-    if (warned !== this.#warned) this.warn(setUp.warnings);
+    if (warned !== this.#warned) this.#log(setUp.warnings);
     this.#warned = warned;
     return setUp;
+  }
+
+  #log(warnings: readonly RedisWarning[]): void {
+    if (warnings.length > 0) {
+      this.logger.warn({ warnings }, 'the Redis configuration may lose or evict ledger data');
+    } else {
+      this.logger.info('the Redis configuration is safe for the ledger again');
+    }
   }
 }
 

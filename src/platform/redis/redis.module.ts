@@ -20,9 +20,6 @@ export const WALLET_REDIS = Symbol('WALLET_REDIS');
 /** Subscriptions. */
 export const SUBSCRIBER_REDIS = Symbol('SUBSCRIBER_REDIS');
 
-const DURABILITY_UNKNOWN =
-  'Redis does not tell whether it writes to disk before it answers; see docs/runbook.md, "Redis loss"';
-
 /**
  * A ledger that is lost or evicted breaks what the service promises; of a wallet, tokens that were ended would be good again
  * once what ends them is evicted. The start is refused, unless the operator allows it.
@@ -57,22 +54,6 @@ async function openedForEach(
   const tags = ledgerChainIds.map(ledgerTag);
   const own = tags.map(async (tag) => [tag, await open(tag)] as const);
   return new LedgerConnections(shared, new Map(await Promise.all(own)));
-}
-
-function watched(ledger: LedgerConnections, logger: PinoLogger): RedisWatch {
-  const servers = ledger.servers.length === 0 ? [ledger.shared] : ledger.servers;
-  const watch = new RedisWatch(servers, (warnings) => {
-    if (warnings.length === 0) logger.info('the Redis configuration is safe for the ledger again');
-    else logger.warn({ warnings }, 'the Redis configuration may lose or evict ledger data');
-  });
-  // The first look is for its warning. Should Redis be gone again, the next report looks.
-  watch.setUp().then(
-    ({ aof }) => {
-      if (aof === undefined) logger.warn(DURABILITY_UNKNOWN);
-    },
-    () => undefined,
-  );
-  return watch;
 }
 
 /** A role's own Redis where it has one and the role is on. */
@@ -134,11 +115,7 @@ function ownOrLedgers(token: symbol, role: 'hub' | 'wallet', setting: string): P
     QueueConnections,
     ownOrLedgers(HUB_REDIS, 'hub', 'HUB_REDIS_URL'),
     ownOrLedgers(WALLET_REDIS, 'wallet', 'WALLET_REDIS_URL'),
-    {
-      provide: RedisWatch,
-      inject: [LedgerConnections, PinoLogger],
-      useFactory: (ledger: LedgerConnections, logger: PinoLogger) => watched(ledger, logger),
-    },
+    RedisWatch,
   ],
   exports: [
     LEDGER_REDIS,
