@@ -44,7 +44,7 @@ function fullRegistry(): Registry {
   new ReconciliationGauges(registry, { state: () => [] });
   walletMetrics(registry, { assets: [] });
   new WalletGauges(registry, { journalIsWritable: unasked, providerCondition: undefined });
-  new ScrapeService(registry, []);
+  new ScrapeService(registry, { getProviders: () => [] });
   return registry;
 }
 

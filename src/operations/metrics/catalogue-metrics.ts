@@ -3,13 +3,14 @@ import { Gauge, Registry } from 'prom-client';
 import { CatalogueFigures } from '../../discovery/operators/catalogue-figures.js';
 import { withTimeout } from '../../platform/concurrency/timing.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { Sampler } from './scrape.service.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 /** A scrape waits no longer for what is counted. */
 const COUNT_TIMEOUT_MS = 2000;
 
 /** Gauges of the catalogue; all but the lag are the same from every process that learns. */
 @Injectable()
+@Sampled()
 export class CatalogueGauges implements Sampler {
   readonly #entries: Gauge<'network'>;
   readonly #denials: Gauge<'kind'>;

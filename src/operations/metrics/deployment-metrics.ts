@@ -7,6 +7,7 @@ import { DeploymentReport } from '../health/deployment-report.js';
 import type { LaneHealth } from '../health/lane-health.js';
 import type { NetworkHealth } from '../health/network-health.js';
 import type { QueueHealth } from '../health/queue-health.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 const WEI_PER_COIN = 1e18;
 
@@ -15,7 +16,8 @@ const WEI_PER_COIN = 1e18;
  * same, so a query takes their maximum. What could not be read is absent, not zero.
  */
 @Injectable()
-export class DeploymentMetrics {
+@Sampled()
+export class DeploymentMetrics implements Sampler {
   readonly #gauges: readonly Gauge[];
   readonly #showNetwork: (network: NetworkHealth) => void;
   readonly #showLane: (lane: LaneHealth) => void;

@@ -3,7 +3,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { HistoryHealth } from '../../history/history-health.js';
 import type { HistoryObserver } from '../../history/history-observer.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { Sampler } from './scrape.service.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 const LOOKED_UP_BY = ['id', 'authorization', 'transaction', 'key', 'time'] as const;
 
@@ -72,6 +72,7 @@ export function historyMetrics(registry: Registry): HistoryObserver {
 
 /** Gauges of what waits to be archived, the same from every process that uses the ledger. */
 @Injectable()
+@Sampled()
 export class HistoryGauges implements Sampler {
   readonly #waiting: Gauge<'network'>;
   readonly #lag: Gauge<'network'>;

@@ -2,13 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { HubHealth } from '../../hub/hub-health.service.js';
 import { type HubOperation, HubStats, type SaleStep } from '../../hub/hub-stats.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 const OPERATIONS: readonly HubOperation[] = ['upload', 'download', 'remove'];
 const SALES: readonly SaleStep[] = ['offered', 'sold', 'failed', 'pending'];
 
 /** Series of the file hub, as this process serves it. */
 @Injectable()
-export class HubMetrics {
+@Sampled()
+export class HubMetrics implements Sampler {
   readonly #operations: Counter<'operation'>;
   readonly #bytes: Counter<'operation'>;
   readonly #sales: Counter<'outcome'>;

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { PinoLogger } from 'nestjs-pino';
 import { Registry } from 'prom-client';
 import { IndexingModule, learnsListings } from '../../discovery/learning/learning.module.js';
@@ -33,7 +34,7 @@ import { ReconciliationGauges } from './reconciliation-metrics.js';
 import { RedisMetrics } from './redis-metrics.js';
 import { responseMetrics } from './response-metrics.js';
 import { rpcMetrics } from './rpc-metrics.js';
-import { type Sampler, ScrapeService } from './scrape.service.js';
+import { ScrapeService } from './scrape.service.js';
 import { WalletGauges, walletMetrics } from './wallet-metrics.js';
 import { WebhookGauges, webhookMetrics } from './webhook-metrics.js';
 
@@ -50,19 +51,10 @@ export class MetricsModule {
     const hasHub = config.hasRole('hub');
     const hasHistory = config.history !== undefined && config.usesLedger;
     const learns = learnsListings(config);
-    const samplers = [
-      RedisMetrics,
-      ...(settles ? [DeploymentMetrics] : []),
-      ...(hasHub ? [HubMetrics] : []),
-      ...(hasHistory ? [HistoryGauges] : []),
-      ...(config.deliversWebhooks ? [WebhookGauges] : []),
-      ...(learns ? [CatalogueGauges] : []),
-      ...(reconciles ? [ReconciliationGauges] : []),
-      ...(wallet === undefined ? [] : [WalletGauges]),
-    ];
     return {
       module: MetricsModule,
       imports: [
+        DiscoveryModule,
         ...(settles ? [SettlingHealthModule, LedgerModule, ProcessesModule] : []),
         ...(learns ? [IndexingModule] : []),
         ...measured,
@@ -83,12 +75,7 @@ export class MetricsModule {
         ...(learns ? [CatalogueGauges] : []),
         ...(reconciles ? [ReconciliationGauges] : []),
         ...(wallet === undefined ? [] : walletProviders(wallet)),
-        {
-          provide: ScrapeService,
-          inject: [Registry, ...samplers],
-          useFactory: (registry: Registry, ...given: Sampler[]) =>
-            new ScrapeService(registry, given),
-        },
+        ScrapeService,
       ],
       exports: [
         ResponseObserver,

@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
 import { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
-import type { Sampler } from './scrape.service.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 /** Gauges of the newest daily run of each network, from every process that may make it. */
 @Injectable()
+@Sampled()
 export class ReconciliationGauges implements Sampler {
   readonly #differences: Gauge<'network' | 'name'>;
   readonly #settlements: Gauge<'network'>;

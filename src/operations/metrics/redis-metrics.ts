@@ -1,10 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 /** Gauges of the ledger's Redis as this process reaches it. */
 @Injectable()
-export class RedisMetrics {
+@Sampled()
+export class RedisMetrics implements Sampler {
   readonly #up: Gauge;
   readonly #roundTrip: Gauge;
   readonly #warnings: Gauge<'warning'>;

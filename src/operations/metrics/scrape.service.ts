@@ -1,18 +1,16 @@
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { Inject, Injectable } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { VERSION } from '../../platform/config/version.js';
 import { toOpenMetrics } from './open-metrics.js';
-
-/** A source of gauges, read at each scrape. */
-export interface Sampler {
-  /** Never fails: what cannot be read now is absent from this scrape. */
-  refresh(): Promise<void>;
-}
+import { Sampled, type Sampler } from './sampler.js';
 
 /** Writes out everything this process has counted. */
+@Injectable()
 export class ScrapeService {
   constructor(
     private readonly registry: Registry,
-    private readonly samplers: readonly Sampler[],
+    @Inject(DiscoveryService) private readonly discovery: Pick<DiscoveryService, 'getProviders'>,
   ) {
     collectDefaultMetrics({ register: registry });
     new Gauge({
@@ -24,7 +22,8 @@ export class ScrapeService {
   }
 
   async prometheus(): Promise<string> {
-    await Promise.all(this.samplers.map((sampler) => sampler.refresh()));
+    const sampled = this.discovery.getProviders({ metadataKey: Sampled.KEY });
+    await Promise.all(sampled.map(({ instance }) => (instance as Sampler).refresh()));
     return this.registry.metrics();
   }
 

@@ -6,7 +6,7 @@ import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { WalletHealth } from '../../wallet/wallet-health.js';
 import type { WalletObserver } from '../../wallet/wallet-observer.js';
-import type { Sampler } from './scrape.service.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 /** Seconds. A custody provider answers in tenths; the longest time-out there may be is a minute. */
 const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -76,6 +76,7 @@ export function walletMetrics(
 
 /** What the wallet of this process can do now. */
 @Injectable()
+@Sampled()
 export class WalletGauges implements Sampler {
   readonly #journal: Gauge;
   readonly #provider: Gauge;

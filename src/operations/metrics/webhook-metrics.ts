@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { WebhookHealth } from '../../history/webhooks/webhook-health.js';
 import type { WebhookObserver } from '../../history/webhooks/webhook-observer.js';
-import type { Sampler } from './scrape.service.js';
+import { Sampled, type Sampler } from './sampler.js';
 
 /** Counts the deliveries of this process. */
 export function webhookMetrics(registry: Registry): WebhookObserver {
@@ -36,6 +36,7 @@ export function webhookMetrics(registry: Registry): WebhookObserver {
 
 /** Gauges of pending deliveries, the same from every process that delivers. */
 @Injectable()
+@Sampled()
 export class WebhookGauges implements Sampler {
   readonly #waiting: Gauge;
   readonly #oldest: Gauge;
