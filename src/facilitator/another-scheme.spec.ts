@@ -22,7 +22,7 @@ import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.j
 import { ArchivedPayments } from './status/archived-payments.js';
 import { type SupportedBody, SupportedService } from './supported.service.js';
 import { LaneSenders } from './verify/lane-senders.js';
-import { PaymentVerifier,type Verification } from './verify/payment-verifier.js';
+import { PaymentVerifier, type Verification } from './verify/payment-verifier.js';
 import { VerifyService } from './verify/verify.service.js';
 
 const anExactClaim: Eip3009Claim = { ...anEip3009Authorization(), hasValidChecksums: true };

@@ -34,7 +34,7 @@ import {
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { LaneSenders } from './lane-senders.js';
-import { PaymentVerifier,type Verification } from './payment-verifier.js';
+import { PaymentVerifier, type Verification } from './payment-verifier.js';
 
 /** Beyond every clock that runs the tests. */
 const FOR_EVER = '99999999999';
