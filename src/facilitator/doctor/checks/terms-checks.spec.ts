@@ -10,9 +10,9 @@ import {
 } from '../../../../test/builders/facilitator/doctor/doctor.js';
 import type { Offer } from './offer.js';
 import {
+  type CheckedOffer,
   DEFAULT_ASSET_KEYS,
   defaultAssetDecimals,
-  type CheckedOffer,
   termsFindings,
 } from './terms-checks.js';
 

@@ -8,11 +8,11 @@ import { isPassing } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type {
   Block,
+  BlockState,
   GasEstimates,
   InclusionLook,
   ReceiptReader,
   SeenInclusion,
-  BlockState,
 } from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
 import { type Inclusion, inclusionChanges, type TrackedAttempt } from '../state/tracked-attempt.js';
