@@ -33,7 +33,7 @@ export function settlementStatesPage(): string {
   );
   return `# What can happen to a settlement
 
-Printed from \`src/settlement/model/settlement-machine.ts\` by \`npm run docs:states\`; a test compares. The Lua
+For people who change the engine, and for operators who look up a state. Printed from \`src/settlement/model/settlement-machine.ts\` by \`npm run docs:states\`; a test compares. The Lua
 scripts of the ledger are given the same table, and refuse what is not in it.
 
 A **stage** is where a claim stands. People and programs outside the engine see its **state**. The **lists**

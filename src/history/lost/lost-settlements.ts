@@ -80,7 +80,7 @@ export class LostSettlements implements OnModuleInit {
     return this.#rounds.stop();
   }
 
-  /** Looks at each chain, and says how long to pause. Never fails. */
+  /** Searches each chain once. Never fails. @returns milliseconds until the next round. */
   async round(): Promise<number> {
     let hasMore = false;
     for (const { chainId } of this.config.networks) {

@@ -23,7 +23,7 @@ export interface BatchRules {
 
 /** No transaction may have a higher gas limit (EIP-7825). */
 const TRANSACTION_GAS_MAX = 16_777_216n;
-/** A validator fills its blocks as it likes: what takes more than this part of one may wait for long. */
+/** Validators choose what they include: a transaction above this part of a block may wait for long. */
 const BLOCK_PART = 4n;
 
 /** Multicall3 itself: the call data is priced with the items, the rest is copying and bookkeeping. */

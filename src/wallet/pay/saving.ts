@@ -21,7 +21,7 @@ const NAME_MAX = 128;
 /** A paid file that is to be saved. */
 interface PaidFile {
   readonly deal: AcceptedOffer;
-  /** What the seller gave to be shown again; without it the payment is. */
+  /** The seller's access token, which the next request presents; without one it presents the payment again. */
   readonly access: string | undefined;
 }
 

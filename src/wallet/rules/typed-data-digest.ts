@@ -78,7 +78,8 @@ class StructHasher {
     if (type === 'string' && typeof value === 'string') return digitsOf(keccakOfText(value));
     const bytes = type === 'bytes' ? readBytes(value) : undefined;
     if (bytes !== undefined) return digitsOf(keccakOfHex(digitsOf(bytes)));
-    if (!ATOMIC.test(type)) throw new TypeError('no such type, or no value of it');
+    if (!ATOMIC.test(type))
+      throw new TypeError('a field has an unknown type, or its value is missing');
     return digitsOf(encodeAbiParameters([{ type }], [value]));
   }
 

@@ -50,7 +50,7 @@ const HOUR_IN_MICROSECONDS = 3_600_000_000;
 export class S3Storage implements StorageProvider {
   /** Any process may mend the index; they take turns. */
   readonly isWriter = true;
-  /** Processes go by their own clocks. */
+  /** The writers are processes of several machines, whose clocks may differ by this much. */
   readonly orderSlack = HOUR_IN_MICROSECONDS;
   readonly #processId = randomBytes(6).toString('hex');
   readonly #objects: S3Objects;

@@ -129,7 +129,7 @@ function readLogs(
   return view.logs({ address: ref.asset, topics, from, to });
 }
 
-/** The transaction among those of transfers whose calldata presents the authorization. */
+/** Finds, among the transactions of transfers, the one whose calldata presents the authorization. */
 async function presenterAmong(
   task: Scan,
   transfers: readonly FoundLog[],

@@ -69,8 +69,8 @@ const CONFIRMATION_MS = 5000;
 const DOUBT_MS = 250;
 
 /**
- * Keeps the ledger's word about inclusion what the chain shows: which attempts are mined, in which block,
- * and what they paid. A second endpoint is asked beside the lane.
+ * Keeps the inclusions in the ledger equal to the chain: which attempts are mined, in which block, and which
+ * settlements they paid. A background task asks a second endpoint.
  */
 export class Confirmer {
   readonly #confirmations: BackgroundTasks<Confirmation>;

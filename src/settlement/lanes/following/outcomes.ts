@@ -99,7 +99,7 @@ export class Outcomes {
     }
   }
 
-  /** Asks for those that were found used when they should have been sent again. */
+  /** Asks for the outcomes of settlements that were found used before they could be sent again. */
   followUses(head: Head): void {
     for (const { taken, sinceBlock } of this.options.unresolved.all) {
       const { id, payment } = taken;
