@@ -48,7 +48,7 @@ interface VerifyBody {
   readonly invalidReason?: Reason;
   readonly invalidMessage?: string;
   readonly payer?: string;
-  /** What the scheme says of a good payment, beside that it is good. */
+  /** The scheme's own fields of a valid verify answer. */
   readonly extra?: JsonObject;
   readonly extensions?: Refused['extensions'];
 }
@@ -60,7 +60,7 @@ export interface ScopedKey {
   readonly caller: string | undefined;
 }
 
-/** What a settle request says beside its body. */
+/** The terms of a settle request in its headers. */
 export interface SettleTerms {
   readonly idempotencyKey: ScopedKey;
   /** The client's address, as `TRUST_PROXY` lets it be known. */

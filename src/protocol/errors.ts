@@ -80,7 +80,7 @@ export class LedgerEpochChangedError extends RedisUnavailableError {
   }
 }
 
-/** What left the ledger is in the archive, which cannot be asked now. Says nothing of any settlement. */
+/** Records that left the ledger are in the archive, which is unavailable now. This says nothing about any settlement. */
 export class ArchiveUnavailableError extends FacilitatorError {
   readonly code = 'archive_unavailable';
 

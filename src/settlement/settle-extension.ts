@@ -15,12 +15,12 @@ export interface ExtendedOutcome {
   readonly settlementId: string | undefined;
 }
 
-/** What one settle request carries beside its payment, on its way. None of the methods throws or waits. */
+/** The extension of one settle request, on its way. None of the methods throws or waits. */
 export interface CarriedExtension {
   /** Called before the payment is claimed under this name; the claim may never be made. */
   beforeClaim(ref: ClaimRef): void;
 
-  /** What the answer says of it: the value of `EXTENSION-RESPONSES`. */
+  /** The answer's header for it: the value of `EXTENSION-RESPONSES`. */
   responseTo(outcome: ExtendedOutcome): string;
 }
 

@@ -14,7 +14,7 @@ import { queueNameOf, type SettlementQueue, settlementQueueFor } from './queue/s
 /** A {@link SettlementQueue} for each chain, by its id. */
 export const SETTLEMENT_QUEUES = Symbol('SETTLEMENT_QUEUES');
 
-/** What a process needs that takes settlements in: the queues, admission, and news of what became of them. */
+/** The parts of a process that accepts settlements: the queues, admission, and the events of settlements. */
 @Module({})
 export class SettlementModule {
   static forRoot({ networks }: AppConfig): DynamicModule {

@@ -19,7 +19,7 @@ import {
  * the protocol's parser, and its message says what a good value is.
  */
 
-/** What to do about a field that is wrong; `undefined` where the body does not show it. */
+/** The correction of a wrong field; `undefined` where the body does not show it. */
 export type Fix = (body: JsonObject) => string | undefined;
 
 /** The class of a part, which may depend on the body it is in. */

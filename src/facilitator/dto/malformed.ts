@@ -16,7 +16,7 @@ const PLACES: Readonly<Partial<Record<Reason, string>>> = {
 
 const REQUEST = ['paymentPayload', 'paymentRequirements'];
 
-/** What keeps a body from being a request at all. */
+/** The error for which a body is no request at all. */
 export function envelopeFinding(body: unknown): Finding | undefined {
   if (!isJsonObject(body)) {
     const expected = 'a JSON object with the objects paymentPayload and paymentRequirements';

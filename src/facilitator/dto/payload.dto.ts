@@ -8,7 +8,7 @@ import {
 import { type JsonObject, readOptionalObject } from '../../protocol/payment/wire-values.js';
 import { AddressField, IntegerField, IntegerTextField, Part, SignatureField } from './fields.js';
 
-/** What buyers sign, by scheme and transfer method (x402 specification, schemes `exact` and `upto` on EVM). */
+/** The payloads that buyers sign, by scheme and transfer method (x402 specification, schemes `exact` and `upto` on EVM). */
 
 /**
  * EIP-3009 `TransferWithAuthorization`. Addresses and nonce that no wallet can have signed are refused for

@@ -100,7 +100,7 @@ function AmountField(version: Version, otherName: string): PropertyDecorator {
 
 const EXTRA = { name: 'Extra', additionalProperties: true };
 
-/** What requirements say beside their fields; what else a scheme needs of it stands there too. */
+/** The `extra` of requirements: known fields, and any that a scheme adds. */
 @ApiSchema(EXTRA)
 class ExtraDto {
   @ShortTextField(

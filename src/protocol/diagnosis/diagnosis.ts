@@ -2,7 +2,7 @@ import { isCaip2, NETWORK_NAMES } from '../payment/network.js';
 import { type Fault, type Reason, type ReasonFacts, REASONS, type Retry } from '../reasons.js';
 import type { Finding } from './finding.js';
 
-/** What `extensions.diagnosis` of a refusal says to programs. */
+/** The fields of `extensions.diagnosis` in a refusal, for programs. */
 export interface Diagnosis {
   /** Where in the request's body; absent where no single field is at fault. */
   readonly path?: string;

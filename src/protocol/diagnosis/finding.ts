@@ -2,10 +2,10 @@
 export interface Finding {
   /** Names from the body's root, joined by dots: `paymentPayload.payload.authorization.to`. */
   readonly path: string;
-  /** What a good value is, in words or as a value. */
+  /** The expected value, in words or as a value. */
   readonly expected: string;
   /** The value as it came; an answer repeats it only through `echo.ts`. Absent where the field is absent. */
   readonly got?: unknown;
-  /** What to do about it, where that is more than to correct the value. */
+  /** The correction, where it is more than another value. */
   readonly fix?: string;
 }

@@ -9,7 +9,7 @@ import {
 import type { Reason } from '../reasons.js';
 import type { Finding } from './finding.js';
 
-/** What an endpoint answers and a deployment serves. */
+/** The versions of an endpoint and the networks of a deployment. */
 export interface Served {
   readonly versions: readonly (1 | 2)[];
   readonly chainIds: readonly number[];
@@ -46,7 +46,7 @@ export function unreadSignatureFinding({ paymentPayload }: PaymentEnvelope): Fin
   return { path, expected, got, ...(fix !== undefined && { fix }) };
 }
 
-/** What of a request is not served here; `undefined` for reasons that are about something else. */
+/** The part of a request that is not served here; `undefined` for reasons about something else. */
 export function requestFinding(
   reason: Reason,
   envelope: PaymentEnvelope,

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Call } from './calls.js';
 import type { CallOutcome, ChainReader, Effect, Sender, Settlement } from './chain-reader.js';
 
-/** What the operator pays for one approval of a payer at most. */
+/** The most that the operator pays for one approval of a payer. */
 export interface ApprovalLimits {
   /** Gas limit of the payer's transaction. */
   readonly gas: bigint;
@@ -22,7 +22,7 @@ export interface FirstCall {
   readonly gas: bigint;
 }
 
-/** What a settlement brought about whose first call was made before it. */
+/** The effect of a settlement with a call before it. */
 export type EffectAfter = Effect | { readonly status: 'first_failed' };
 
 /** The account of a payer and the price of gas, at one moment. */
@@ -47,7 +47,7 @@ export interface PayerAccount {
  */
 export type ConfirmPayer = (payer: Address, hash: Hex) => Promise<PayerAccount>;
 
-/** What the judgement of a payer's own transaction reads, beside what every judgement does. */
+/** The reads for verifying a payer's own transaction, beside those of every verification. */
 export interface ApprovalChain extends ChainReader {
   /** Whether the operator vouches for the code of a token. */
   isTrusted(token: Address): boolean;

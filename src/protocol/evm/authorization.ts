@@ -5,7 +5,7 @@ import type { Deployment } from './erc6492.js';
 import type { PayerTransaction } from './payer-transaction.js';
 import type { ActionName } from './transfer-method.js';
 
-/** What a payer signed, well-formed; the rest of it is known to its scheme. */
+/** A well-formed authorization; its other fields belong to the scheme. */
 export interface Authorization extends ActionName {
   readonly from: Address;
   /** The signature to present on chain. */

@@ -159,7 +159,7 @@ export function balanceOfCall(token: Address, owner: Address): Call {
   return { to: token, data: `0x${BALANCE_OF}${addressWord(owner)}` };
 }
 
-/** What the owner has approved to Permit2. */
+/** Reads the owner's allowance to Permit2. */
 export function permit2AllowanceCall(token: Address, owner: Address): Call {
   return {
     to: token,

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Call } from './calls.js';
 import type { SchemeContracts } from './contracts.js';
 
-/** What a call did, as the chain tells it. A call that could not be made at all throws instead. */
+/** The result of a call. A call that could not be made at all throws instead. */
 export type CallOutcome =
   | { readonly status: 'returned'; readonly data: Hex }
   | {
@@ -41,7 +41,7 @@ export interface Settlement {
   readonly amount: bigint;
 }
 
-/** What a simulated settlement brought about. */
+/** The effect of a simulated settlement. */
 export type Effect =
   | {
       readonly status: 'paid';

@@ -14,7 +14,7 @@ export interface Deployment {
 /** A signature of a wallet, and how the wallet is made. */
 export interface WrappedSignature {
   readonly deployment: Deployment;
-  /** What the wallet itself is asked about. */
+  /** The signature inside the wrapper, which the wallet itself verifies. */
   readonly inner: Hex;
 }
 

@@ -29,7 +29,7 @@ export interface SentTransaction extends PayerTransaction {
   readonly signature: Hex;
 }
 
-/** What a payer may have to pay for its transaction at most, in wei. */
+/** The highest cost of a payer's transaction, in wei. */
 export function mostCostOfTransaction({
   gas,
   maxFeePerGas,

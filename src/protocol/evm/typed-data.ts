@@ -137,7 +137,7 @@ type SignedTransfer = Pick<
   'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce'
 >;
 
-/** What the payer signed for an EIP-3009 `transferWithAuthorization` (EIP-3009, EIP-712). */
+/** The digest that the payer signed for an EIP-3009 `transferWithAuthorization` (EIP-3009, EIP-712). */
 export function eip3009Digest(authorization: SignedTransfer, domain: TokenDomain): Hex {
   return transferDigest(TRANSFER_WITH_AUTHORIZATION_TYPE, authorization, domain);
 }
@@ -160,7 +160,7 @@ function transferDigest(type: Word, authorization: SignedTransfer, domain: Token
   return typedDataDigest(tokenDomainSeparator(domain), structHash);
 }
 
-/** What the payer signed for a Permit2 `permitWitnessTransferFrom` with the x402 exact witness. */
+/** The digest that the payer signed for a Permit2 `permitWitnessTransferFrom` with the x402 exact witness. */
 export function permit2Digest(authorization: Permit2Authorization, chainId: number): Hex {
   const { witnessTo, witnessValidAfter } = authorization;
   const witness = keccakOfHex(WITNESS_TYPE + addressWord(witnessTo) + uintWord(witnessValidAfter));

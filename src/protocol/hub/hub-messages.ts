@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 
-/** What owners of files sign for a file hub (EIP-712), for those who sign it and those who check it. */
+/** The messages that owners of files sign for a file hub (EIP-712), for signers and verifiers. */
 
 /** The scheme in `Authorization` of a request that its owner has signed. */
 export const STRICT_SCHEME = 'Hub-EIP712';
@@ -8,7 +8,7 @@ export const STRICT_SCHEME = 'Hub-EIP712';
 /** No signature over a request is good for longer, in seconds. */
 export const STRICT_LIFETIME_MAX_SECONDS = 3600;
 
-/** What a request is signed over: this one, at this hub, once. */
+/** The message of a signed request: this one, at this hub, once. */
 export const STRICT_TYPES = {
   HubRequest: [
     { name: 'method', type: 'string' },
@@ -23,7 +23,7 @@ export const STRICT_TYPES = {
 /** A link is good for so long at most, in seconds: what was used up or taken back is remembered until then. */
 export const LINK_LIFETIME_MAX_SECONDS = 30 * 86_400;
 
-/** What a share link is signed over, in the domain of the requests. */
+/** The message of a share link, in the domain of the requests. */
 export const LINK_TYPES = {
   HubLink: [
     { name: 'owner', type: 'address' },

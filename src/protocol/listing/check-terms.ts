@@ -11,14 +11,14 @@ import { BAZAAR, readDeclared, readOffer } from './read-declaration.js';
 import type { AllowedHosts } from './resource-url.js';
 import { type Contradiction, contradictionOf } from './schema-fit.js';
 
-/** What a catalogue lists. */
+/** The rules of what a catalogue lists. */
 export interface ListingRules {
   readonly allow: AllowedHosts;
   /** `eip155:56/0x…`: tokens that anybody makes are paid with for nothing. */
   readonly isKnownAsset: (asset: string) => boolean;
 }
 
-/** What a payment for the terms of a 402 would list. */
+/** The listing that a payment for the terms of a 402 would make. */
 type CheckedTerms =
   /** Nothing was declared, or the seller does not want to be found. */
   | { readonly kind: 'none' }
@@ -74,7 +74,7 @@ interface Held {
   readonly contradiction?: Contradiction;
 }
 
-/** What the extension has everybody do who lists a declaration: other catalogues drop what does not pass. */
+/** The check that the extension demands of every catalogue: others drop a declaration that does not pass. */
 function holdInfo({ extensions }: JsonObject, { method }: Listing): Held {
   const bazaar = readOptionalObject(readOptionalObject(extensions)?.[BAZAAR]);
   const info = readOptionalObject(bazaar?.['info']);

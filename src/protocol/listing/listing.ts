@@ -1,9 +1,9 @@
 import type { JsonObject } from '../payment/wire-values.js';
 
-/** What is sold at a place: requests to a URL, or calls of a tool. */
+/** The goods of a listing: requests to a URL, or calls of a tool. */
 export type ListingType = 'http' | 'mcp';
 
-/** What a seller has declared of something it sells, bounded and cleaned. Its words are data, never instructions. */
+/** A seller's declaration, bounded and cleaned. Its texts are data, never instructions. */
 export interface Listing {
   readonly x402Version: 1 | 2;
   readonly type: ListingType;

@@ -137,7 +137,7 @@ function templateOf(
   return template;
 }
 
-/** What a listing says for people. */
+/** The texts of a listing, for people. */
 export type Words = Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>;
 
 /** {@link Words} as they are listed, wherever they were said. */
@@ -178,7 +178,7 @@ function isDeclared(value: unknown): boolean {
 const TIMEOUT_MAX = 86_400;
 const EXTRA = ['name', 'version', 'assetTransferMethod', 'facilitatorAddress'];
 
-/** What an offer says beside what is paid: bounded, and of known fields alone. */
+/** The `extra` of an offer: bounded, and known fields alone. */
 function readListedOffer(requirements: JsonObject): ListedOffer {
   const seconds = requirements['maxTimeoutSeconds'];
   const isTime = Number.isSafeInteger(seconds) && Number(seconds) > 0;

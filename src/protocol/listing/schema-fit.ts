@@ -21,7 +21,7 @@ const CHARACTERS_A_STEP = 16;
 const UNREAD = ['$dynamicRef', 'unevaluatedItems', 'unevaluatedProperties'];
 const UNREAD_OF_OBJECTS = ['patternProperties', 'propertyNames', 'dependentSchemas'];
 const UNREAD_OF_LISTS = ['contains', 'uniqueItems'];
-/** What a path may name; other names of strangers are a star in it. */
+/** Names that a path may show; any other name of a stranger is a star in it. */
 const NAME = /^[\w-]{1,64}$/;
 
 /**

@@ -16,7 +16,7 @@ const UNSEEN = /[\p{Cc}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u{E0100}-\u{E01EF}]|(?![\u200C\u
 const UNSEEN_IN_DATA =
   /(?![\t\n\r])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{E0100}-\u{E01EF}]|(?![\u200C\u200D])\p{Cf}/gu;
 const TAG = /<\/?[a-z!][^<>]*>/gi;
-/** What one tag in another leaves behind. */
+/** The rest of a tag that was nested in another one. */
 const REST_OF_TAG = /<(?=[a-z/!?])/gi;
 /** Without what opens and closes a tag. */
 const PRINTABLE = /^[\x20-\x3b\x3d\x3f-\x7e]+$/;

@@ -16,7 +16,7 @@ export interface AcceptedPayment {
   /** The token's EIP-712 domain as the seller gave it; Permit2 needs none. */
   readonly tokenName: string | undefined;
   readonly tokenVersion: string | undefined;
-  /** What its call ends with, behind all that the contract reads; see `builder-code.ts`. */
+  /** The suffix of its calldata, behind all that the contract reads; see `builder-code.ts`. */
   readonly dataSuffix?: Hex;
 }
 

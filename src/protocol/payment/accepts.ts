@@ -9,7 +9,7 @@ export interface ServedKind {
   readonly extra?: JsonObject;
 }
 
-/** What `POST /accepts` says: the requirements that can be settled here, ready for a 402. */
+/** The answer of `POST /accepts`: the requirements that can be settled here, ready for a 402. */
 interface Accepts {
   readonly x402Version: 1 | 2;
   /** A required field of a 402 of V1. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What a name can be made of; `undefined` is not the same as an empty text. */
+/** A part of a hashed name; `undefined` differs from an empty text. */
 export type HashPart = string | number | bigint | undefined;
 
 /** SHA-256 in base64url, 43 characters. JSON keeps the parts apart: none can spill into the next one. */

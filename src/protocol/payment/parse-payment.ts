@@ -121,7 +121,7 @@ export function parsePayment(
   };
 }
 
-/** What an answer repeats of a request: the network in the asker's own form, and the payer as sent. */
+/** The fields of a request that an answer repeats: the network in the caller's own form, and the payer as sent. */
 function readCorrespondent(payload: JsonObject, requirements: JsonObject): ResponseEcho {
   const claimed = readOptionalObject(payload['accepted'])?.['network'] ?? payload['network'];
   const inner = readOptionalObject(payload['payload']);

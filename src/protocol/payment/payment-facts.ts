@@ -6,7 +6,7 @@ import { actionOf } from '../schemes/registry.js';
 import type { Preparation } from '../schemes/scheme.js';
 import type { AcceptedPayment, InFlightKind } from './accepted-payment.js';
 
-/** What the scheme of an accepted payment says of it. */
+/** The facts of an accepted payment, by its scheme. */
 
 /** The call that makes the payment. */
 export function callOf(payment: AcceptedPayment): Call {

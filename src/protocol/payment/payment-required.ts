@@ -1,7 +1,7 @@
 import { parseSellerJson } from './seller-json.js';
 import type { JsonObject } from './wire-values.js';
 
-/** What a 402 demands, as it was sent; nothing in it is checked. */
+/** The terms of a 402 as they were sent, unchecked. */
 interface SentTerms {
   readonly version: 1 | 2;
   readonly accepts: readonly unknown[];

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { ActionName } from '../evm/transfer-method.js';
 import type { BuilderCodes } from './builder-code.js';
 
-/** What is asked about a payment: whether it would be settled, or that it be settled. */
+/** The purpose of a request: to verify a payment, or to settle it. */
 export type Purpose = 'verify' | 'settle';
 
 /**
@@ -14,7 +14,7 @@ export interface Payment {
   /** A scheme may settle less than was signed; then the requirements of the two differ. */
   readonly purpose: Purpose;
   readonly requirements: Requirements;
-  /** What the buyer says it accepted. Only these two fields of it are compared, as in the reference. */
+  /** The terms that the buyer accepted. Only these two fields are compared, as in the reference. */
   readonly accepted: { readonly scheme: unknown; readonly network: unknown };
   readonly claim: Claim;
   readonly dialect: VersionRules;
@@ -22,7 +22,7 @@ export interface Payment {
   readonly networkAsSent: string;
   /** `from` exactly as sent, where it parses as an address; every answer repeats it. */
   readonly payerAsSent: string | undefined;
-  /** What the buyer calls this payment: a label, not proof of anything. */
+  /** The buyer's label of this payment, which proves nothing. */
   readonly label?: string;
   /** Whom its transaction is to be credited to: names, not proof of anything. */
   readonly builderCodes?: BuilderCodes;
@@ -51,7 +51,7 @@ export interface VersionRules {
   readonly isAcceptedNetworkKnown: boolean;
 }
 
-/** What a buyer sent for a payment; the rest of it is known to its scheme. */
+/** The payload of a buyer; its other fields belong to the scheme. */
 export interface Claim extends ActionName {
   readonly from: Address | undefined;
   /** Of the authorization. */

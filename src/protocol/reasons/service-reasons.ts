@@ -1,6 +1,6 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** What this service adds: the sale, the queue, budgets, limits and keys. */
+/** The reasons that this service adds: the sale, the queue, budgets, limits and keys. */
 export const SERVICE_REASONS = {
   duplicate_settlement: {
     fault: 'seller',

@@ -36,7 +36,7 @@ type LogTopics = readonly (Hex | readonly Hex[] | null)[];
  */
 export interface AuthorizationMethod {
   readonly name: ActionMethod;
-  /** What the chain executes at most once, as the parts of its name. */
+  /** The key that the chain executes at most once, as the parts of its name. */
   keyOf(chainId: number, asset: Address, payer: Address, nonce: bigint): readonly HashPart[];
 
   /** Asks the chain whether an authorization was executed or cancelled. */

@@ -44,7 +44,7 @@ function isMagic(returned: Hex): boolean {
   return returned.length >= 66 && returned.startsWith(ERC1271_MAGIC_VALUE);
 }
 
-/** What a payment would be settled by. */
+/** The call that would settle a payment. */
 export interface SettlingCall {
   readonly call: Call;
   readonly payer: Address;

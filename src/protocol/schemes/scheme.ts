@@ -27,7 +27,7 @@ export interface Scheme {
   readonly extensions: readonly string[];
   /** Those that cost the operator more than a settlement: listed where it pays for them. */
   readonly sponsoredExtensions?: readonly string[];
-  /** What it can be asked to settle: at most one action for each method. */
+  /** The actions of the scheme: at most one for each method. */
   readonly actions: readonly Action[];
   /** Reads what the buyer sent for the seller's offer; `undefined` where a field is missing or of the wrong type. */
   readClaim(payload: JsonObject, version: 1 | 2, requirements: JsonObject): Claim | undefined;
@@ -49,17 +49,17 @@ export interface Scheme {
   kindExtra?(signers: readonly Address[]): JsonObject | undefined;
 }
 
-/** What a payer committed to, as the parts of names; see `PaymentIdentity`. */
+/** The terms that a payer signed, as the parts of names; see `PaymentIdentity`. */
 export interface SignedParts {
   readonly key: readonly HashPart[];
   readonly terms: readonly HashPart[];
-  /** What of the signature the payer has made; all of it where this is absent. */
+  /** The part of the signature that the payer made; absent for all of it. */
   readonly signature?: HashPart;
   /** The signature domain, where requests may name another one. */
   readonly domain: readonly HashPart[];
 }
 
-/** What an explanation may use beside the payment. */
+/** The facts that an explanation may use beside the payment. */
 export interface ExplainFacts {
   /** Unix seconds. */
   readonly now: number;
@@ -68,7 +68,7 @@ export interface ExplainFacts {
 /** The payment a call is made for. Atomic units. */
 export type CallTerms = Pick<AcceptedPayment, 'asset' | 'payTo' | 'amount'>;
 
-/** What the seller requires, as far as a diagnosis compares it with the chain. */
+/** The requirements, as far as a diagnosis compares them with the chain. */
 export type DiagnosedTerms = Pick<Requirements, 'asset' | 'amount' | 'tokenName' | 'tokenVersion'>;
 
 /** A simulation that failed, and the same once more. */
@@ -83,7 +83,7 @@ export interface ActionReasons {
   readonly used: Reason;
   readonly expired: Reason;
   readonly insufficientBalance: Reason;
-  /** What the payer approved, or its one permit, is spoken for by what it has in flight. */
+  /** The payer's allowance, or its one permit, is used up by its payments in flight. */
   readonly insufficientAllowance: Reason;
   /** It would not pay, and nothing says why. */
   readonly simulationFailed: Reason;
@@ -197,9 +197,9 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
 
   // ---------------------------------------------------------------- its payer
 
-  /** What it counts for while it is in flight. */
+  /** The kind of funds that it reserves while it is in flight. */
   inFlightKindOf(authorization: A): InFlightKind;
-  /** What the payer has approved for such payments; `undefined` where it needs no approval. */
+  /** The call that reads the payer's allowance for such payments; `undefined` where they need none. */
   allowanceCall?(authorization: A, asset: Address): Call | undefined;
 
   // ---------------------------------------------------------------- sending
@@ -221,7 +221,7 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   chosenContractOf?(authorization: A): Address | undefined;
   /** The same where the payer has code by now; absent where that makes no difference. */
   ofDeployedPayer?(authorization: A): A;
-  /** What else decides the gas it needs, beside token, method and the payer's kind of account. */
+  /** The facts that decide its gas, beside token, method and the payer's kind of account. */
   gasProfileOf(authorization: A): string;
   /**
    * Why a settlement that failed in a simulation would not pay.
@@ -237,7 +237,7 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   ): Promise<Reason | undefined>;
   /** Whether a diagnosis tells a used authorization from other causes by itself. */
   readonly diagnosesUse: boolean;
-  /** What revert data stands for, where it is known. */
+  /** The reason of known revert data. */
   reasonOfRevert(data: Hex | undefined): Reason | undefined;
 
   // ---------------------------------------------------------------- evidence

@@ -28,7 +28,7 @@ export interface VerifyContext {
   readonly walletFactories: ReadonlySet<Address>;
   /** The lane account that would send the settlement; `undefined` while no lane is known. */
   readonly sender: Sender | undefined;
-  /** What the call of the settlement ends with. */
+  /** The suffix of the settlement's calldata. */
   readonly dataSuffix?: Hex | undefined;
   /** Present where the operator pays for the approvals of payers on this chain. */
   readonly approvals?: {
@@ -43,7 +43,7 @@ export interface GoodVerdict {
   readonly authorization: Authorization;
   /** A payer with code (contract wallet, EIP-7702 account) is settled alone, never in a batch. */
   readonly payerHasCode: boolean;
-  /** What a verify answer says beside it, as the scheme defines it. */
+  /** The scheme's own fields of a verify answer. */
   readonly extra?: JsonObject;
 }
 

@@ -4,7 +4,7 @@ import type { Ending, FormerWriter, ParkReason } from '../ledger/lane-store.js';
 import type { Attempt } from '../model/attempt.js';
 import type { Inclusion } from './state/tracked-attempt.js';
 
-/** What lanes tell about their work; for logs and metrics. */
+/** The events of lanes' work, for logs and metrics. */
 export interface LaneObserver {
   opened(lane: string, facts: { readonly nextNonce: number; readonly inFlight: number }): void;
   lost(lane: string, error: unknown): void;

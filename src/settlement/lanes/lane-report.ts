@@ -27,7 +27,7 @@ interface LaneReportParts {
   readonly refills: RefillSending | undefined;
 }
 
-/** What a lane says of itself to the other processes. */
+/** The status that a lane publishes to the other processes. */
 export function laneReport(parts: LaneReportParts): LaneStatus {
   const { lane, chain, address, processId, batchRules, clock, state, refills } = parts;
   const { attempts, next } = state;

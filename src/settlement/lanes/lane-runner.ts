@@ -38,7 +38,7 @@ import { LaneSending } from './sending/lane-sending.js';
 import type { DailyBudgets } from './sending/send-results.js';
 import { LaneState } from './state/lane-state.js';
 
-/** What all lanes of a chain have in common. */
+/** The parts that all lanes of a chain share. */
 export interface ChainParts extends LaneLedger {
   readonly chain: LaneChain;
   readonly heads: LaneHeads;
@@ -48,7 +48,7 @@ export interface ChainParts extends LaneLedger {
   readonly suspensions: BatchSuspensions;
   readonly assetSuspensions: AssetSuspensions;
   readonly budgets: DailyBudgets;
-  /** What a transaction that carries several payments ends with. */
+  /** The suffix of the calldata of a transaction with several payments. */
   readonly batchSuffix?: Hex | undefined;
   /** `undefined` where payers' own transactions are not sponsored. */
   readonly preparationReader: PreparationReader | undefined;
@@ -73,7 +73,7 @@ export interface LaneRunnerOptions extends ChainParts {
   /** Milliseconds; 0 for a chain that mines on demand. */
   readonly headMaxAgeMs: number;
   readonly batchRules: Omit<BatchRules, 'maxGas'>;
-  /** What refills the other lanes in place of settling; `undefined` for those. */
+  /** Present for the treasury, which refills the other lanes and settles nothing. */
   readonly treasury?: Treasury | undefined;
 }
 

@@ -17,7 +17,7 @@ import type { Rechecked } from './sending/rechecked.js';
 import type { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
 
-/** What a lane needs of the chain, its signer and the judgement of payments; tests have their own. */
+/** The ports of a lane to the chain, its signer and the verification of payments; tests have their own. */
 
 /** The chain as lanes use it. All reads are bounded in time. */
 export type LaneChain = Pick<
@@ -34,7 +34,7 @@ export type LaneChain = Pick<
   transactionCount(signer: Address): Promise<Pick<TransactionCounts, 'latest' | 'pending'>>;
 };
 
-/** What a lane tells the process it runs in. */
+/** The events of a lane for the process it runs in. */
 export interface LaneEvents {
   /** These settlements are finished, or left the lane for good. */
   finished(ids: readonly string[]): void;
@@ -63,7 +63,7 @@ export interface TransactionSigner {
   sign(order: TransactionOrder): Promise<SignedTransaction | undefined>;
 }
 
-/** What a lane sends: settlements, or the refills of a treasury. */
+/** The source of a lane's transactions: settlements, or the refills of a treasury. */
 export interface Sending {
   /** Resets its state: the lane was opened. */
   reset(): void;
@@ -83,9 +83,9 @@ export interface TransactionOrder {
   readonly valueWei?: bigint;
 }
 
-/** What the chain shows of a payer's own transaction, which comes before its payment. */
+/** The state on chain of a payer's own transaction, which comes before its payment. */
 export interface PreparationLook {
-  /** What it was to bring about is there. */
+  /** The effect of the transaction is there. */
   readonly isDone: boolean;
   /** Account nonces of the payer below this are used. */
   readonly usedNonces: number;
@@ -104,7 +104,7 @@ export interface FeeMarkets {
   urgentMarket(head: Head): Promise<Required<UrgentMarket>>;
 }
 
-/** What one look at a block showed about a lane. */
+/** The result of one look at a block for a lane. */
 export interface InclusionLook {
   /** Account nonces below this are used on chain. */
   readonly usedNonces: number;
@@ -180,7 +180,7 @@ export interface ReceiptReader {
   finalNonces(finalized: BlockHeader): Promise<number>;
 }
 
-/** What became of a settlement that its attempt did not pay. */
+/** The outcome of a settlement that its attempt did not pay. */
 export type OutcomeVerdict =
   | { readonly kind: 'ended'; readonly ending: Ending }
   /** It is unused and can still be paid: it goes back to the queue, to be sent alone. */
@@ -228,7 +228,7 @@ export interface BatchSimulator {
   ): Promise<readonly Rechecked<TakenSettlement>[]>;
 }
 
-/** What settlements of a kind cost. */
+/** The gas that settlements of a kind need. */
 export type GasEstimates = Pick<MeasuredGasEstimates, 'typical' | 'raise'>;
 
 export type BatchSuspensions = Pick<BatchSuspension, 'noteRevert' | 'isSuspended'>;

@@ -7,7 +7,7 @@ export interface AuditEntry {
   /** Id of the API key. */
   readonly by: string;
   readonly action: string;
-  /** What it was done to, such as a lane. */
+  /** The object of the action, such as a lane. */
   readonly subject: string;
 }
 

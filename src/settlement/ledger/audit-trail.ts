@@ -10,7 +10,7 @@ import { auditKey } from './keys.js';
 /** More than operators do while the archive is away. */
 export const NOTED_MOST = 10_000;
 
-/** What operators did lately, noted in the step that did it. @throws RedisUnavailableError */
+/** The recent actions of operators, each noted in the step that made it. @throws RedisUnavailableError */
 @Injectable()
 export class AuditTrail {
   constructor(

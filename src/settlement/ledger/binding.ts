@@ -7,7 +7,7 @@ export interface BoundPayment {
   readonly termsTag: string;
 }
 
-/** What an idempotency key holds: `<payment>|<requester>|<when, ms>`. */
+/** The value of an idempotency key: `<payment>|<requester>|<when, ms>`. */
 export interface Binding extends BoundPayment {
   readonly requester: string;
   /** Milliseconds since the epoch, by the clock of Redis. */

@@ -4,7 +4,7 @@ import type { ClaimRef } from './settlement-store.js';
 export const NOTED_CLAIMS_MAX = 20_000;
 export const NOTED_CHARACTERS_MAX = 16_777_216;
 
-/** What a request declared, named by its content: the same is kept once, however many claims came with it. */
+/** A declaration, named by its content: the same one is stored once, however many claims came with it. */
 export interface NotedContent {
   readonly tag: string;
   readonly content: string;

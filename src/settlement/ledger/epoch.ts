@@ -156,7 +156,7 @@ function otherVersion(found: string): string {
   );
 }
 
-/** What a script's own error means. */
+/** Translates the error of a script. */
 export function asEpochError(name: string, error: unknown): LedgerEpochChangedError | undefined {
   return messageOf(error).startsWith('EPOCH') ? new LedgerEpochChangedError(name) : undefined;
 }

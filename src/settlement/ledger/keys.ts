@@ -136,7 +136,7 @@ export const laneLeaseKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:lease`;
 export const laneAttemptsKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:attempts`;
-/** What a lane has spent of its budget of a day, gwei. @param day - `2026-11-21`, UTC. */
+/** The gas money that a lane has spent on a day, gwei. @param day - `2026-11-21`, UTC. */
 export const laneSpentKey = (chainId: number, lane: string, day: string): string =>
   ledgerKey(chainId, `g:lane:${signerOf(lane)}:${day}`);
 export const laneRefillsKey = (chainId: number, lane: string): string =>

@@ -139,7 +139,7 @@ export interface LaneAttempts {
    */
   fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult>;
 
-  /** What a payer was funded for last, by whichever lane. */
+  /** The last funding of a payer, by any lane. */
   fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined>;
 
   /**
@@ -288,7 +288,7 @@ export interface StoredSettlement {
   readonly state: SettlementState;
   /** The account nonce it is bound to. */
   readonly accountNonce: number | undefined;
-  /** What the ledger says; the chain may have replaced that block since. */
+  /** The inclusion as the ledger has it; the chain may have replaced that block since. */
   readonly inclusion: StoredInclusion | undefined;
   readonly isResubmitted: boolean;
 }
@@ -309,11 +309,11 @@ export interface GasBudget {
    * one of them is mined.
    */
   readonly costGwei: bigint;
-  /** What the lane may spend a day; `undefined` for no limit. */
+  /** The daily budget of the lane; `undefined` for no limit. */
   readonly laneGwei: bigint | undefined;
-  /** What may be spent a day on one payee. */
+  /** The daily budget of one payee. */
   readonly payeeGwei: bigint | undefined;
-  /** What may be spent a day on transactions of payers, top-ups included; counts for a `fund` alone. */
+  /** The daily budget for transactions of payers, top-ups included; counts for a `fund` alone. */
   readonly fundingsGwei?: bigint | undefined;
   /** `2026-11-21`, UTC. What a nonce is charged with stays with the day of its allocation. */
   readonly day: string;

@@ -94,7 +94,7 @@ export class LedgerScripts {
     return this.#runIn({ chainId, epoch: await this.epochs.of(chainId) }, call);
   }
 
-  /** What a ledger of another epoch refused is asked again, of the epoch that it is now. */
+  /** Repeats a call that was refused because the ledger's epoch had changed, in the present epoch. */
   async runAgain(chainId: number, call: ScriptCall): Promise<ScriptReply> {
     try {
       return await this.run(chainId, call);

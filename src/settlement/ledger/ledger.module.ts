@@ -23,7 +23,7 @@ import { RedisSettlementStore } from './redis-settlement-store.js';
 // What the ports of this room are injected by; each is named like its interface.
 export const SETTLEMENT_STORE = Symbol('SETTLEMENT_STORE');
 export const LABEL_STORE = Symbol('LABEL_STORE');
-/** What sellers declare beside payments, for the catalogue. */
+/** The declarations of sellers beside payments, for the catalogue. */
 export const DECLARATION_NOTES = Symbol('DECLARATION_NOTES');
 export const LANE_LEASES = Symbol('LANE_LEASES');
 export const LANE_QUEUE = Symbol('LANE_QUEUE');

@@ -208,7 +208,7 @@ export function parseDetails(text: string): Fields {
   );
 }
 
-/** What a lane does not remember of a claim is left out. */
+/** The facts of a claim; those that a lane does not remember are left out. */
 interface ClaimFacts {
   readonly termsTag: string;
   readonly signedTag?: string;
@@ -293,7 +293,7 @@ function readHashes(text: string | undefined): readonly Hex[] {
   return (text ?? '').split(',').flatMap((one) => readHash(one) ?? []);
 }
 
-/** What scripts say of the attempts that carried a settlement before. */
+/** Reads a script's reply about the earlier attempts of a settlement. */
 export function readSentBefore(since: string, hashes: string | undefined): SentBefore {
   return { sinceBlock: BigInt(since), hashes: readHashes(hashes) };
 }

@@ -7,7 +7,7 @@ import type { Requester } from './requester.js';
 import { REQUESTER_SCRIPTS } from './requester-scripts.js';
 import { BINDING_RENEWED_MS, type BindResult } from './settlement-store.js';
 
-/** What idempotency keys are bound to, in Redis. */
+/** The bindings of idempotency keys in Redis. */
 export class RedisBindings {
   constructor(
     private readonly redis: SharedRedis,

@@ -16,7 +16,7 @@ export type RefillResult =
 /** A refill is within a cap, always. */
 export type RefillBudget = Pick<GasBudget, 'costGwei' | 'day'> & { readonly laneGwei: bigint };
 
-/** What a treasury has done, as the ledger has counted it. */
+/** The refills of a treasury, as the ledger has counted them. */
 export interface RefillRecord {
   /** Reserved or spent on the day, gwei. */
   readonly spentGwei: bigint;
@@ -56,7 +56,7 @@ export function readLastRefill(text: string): LastRefill | undefined {
   }
 }
 
-/** What people are shown of a refill. @throws TypeError for another attempt. */
+/** The public facts of a refill. @throws TypeError for another attempt. */
 export function lastRefillOf({ refill, accountNonce, transactions }: Attempt): LastRefill {
   if (refill === undefined) throw new TypeError('a refill attempt without a lane');
   const at = transactions[0]?.signedAt ?? 0;

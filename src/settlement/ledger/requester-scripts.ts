@@ -1,6 +1,6 @@
 import { loadScript } from './script-files.js';
 
-/** What an API process runs in Redis, by name. */
+/** The scripts that an API process runs in Redis, by name. */
 export const REQUESTER_SCRIPTS = {
   look: loadScript('look'),
   claim: loadScript('claim'),

@@ -13,7 +13,7 @@ export interface ClaimRef {
   readonly id: string;
 }
 
-/** What the ledger knows of a payer that bears on judging one of its payments. */
+/** The facts about a payer in the ledger that matter for verifying its payments. */
 export interface PayerRecord {
   /** Without what this payment itself may have in flight. */
   readonly inFlight: InFlight;
@@ -21,7 +21,7 @@ export interface PayerRecord {
   readonly recentReverts: number;
 }
 
-/** What the ledger knows that bears on judging one payment. */
+/** The facts in the ledger that matter for verifying one payment. */
 export interface Look extends PayerRecord {
   /** The claim that counts for its authorization: the one it was sold by, else the live, else the last. */
   readonly known: SettlementView | undefined;
@@ -37,7 +37,7 @@ export interface Look extends PayerRecord {
 /** Of a payer the ledger knows nothing of, or cannot be asked about. */
 export const BLANK_RECORD: PayerRecord = { inFlight: NOTHING_IN_FLIGHT, recentReverts: 0 };
 
-/** What the payer can spend, atomic units, as far as the judgement had to read it. */
+/** The funds of the payer, atomic units, as far as the verification had to read them. */
 export interface PayerMeans {
   readonly balance: bigint | undefined;
   readonly allowance: bigint | undefined;
@@ -51,7 +51,7 @@ export interface Claim {
   readonly isAccepted: boolean;
 }
 
-/** What of a payment says where its claims are. */
+/** The part of a payment that leads to its claims. */
 export type ClaimedPayment = Pick<AcceptedPayment, 'chainId' | 'authorization'>;
 
 export type ClaimResult =
@@ -157,7 +157,7 @@ export interface SettlementStore {
     requester: Pick<Requester, 'id'>,
   ): ClaimRef;
 
-  /** What an idempotency key is bound to. */
+  /** The binding of an idempotency key. */
   bindingOf(keyTag: string): Promise<Binding | undefined>;
 
   /**

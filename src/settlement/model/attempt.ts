@@ -61,7 +61,7 @@ export interface Funding {
   readonly settlementId: string;
 }
 
-/** What a payer was sent native coins for last. */
+/** The last transaction that a payer was sent native coins for. */
 export interface KnownFunding {
   readonly payerNonce: number;
   /** The account nonce of the lane that sent them is used for good. */

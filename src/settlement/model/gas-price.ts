@@ -10,7 +10,7 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** What a transaction offers for its gas, in wei (EIP-1559). */
+/** The fees that a transaction offers for its gas, in wei (EIP-1559). */
 export interface Fees {
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
@@ -55,7 +55,7 @@ export function feesFor(market: FeeMarket): Fees | undefined {
   return { maxFeePerGas, maxPriorityFeePerGas: minOf(tip, maxFeePerGas) };
 }
 
-/** What a unit of gas costs a transaction in a block of this base fee, in wei (EIP-1559). */
+/** The price of a unit of gas in a block of this base fee, in wei (EIP-1559). */
 export function effectivePrice(fees: Fees, baseFeePerGas: bigint): bigint {
   return minOf(fees.maxFeePerGas, baseFeePerGas + fees.maxPriorityFeePerGas);
 }

@@ -14,7 +14,7 @@ export type LaneTrouble =
   /** Account nonces are missing below those in flight. */
   | 'nonce_gap';
 
-/** What a lane says of itself to the other processes, about once a second. */
+/** The status that a lane publishes to the other processes, about once a second. */
 export interface LaneStatus {
   readonly lane: string;
   readonly chainId: number;

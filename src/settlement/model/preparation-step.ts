@@ -6,12 +6,12 @@ import type { KnownFunding } from './attempt.js';
 
 /** A payer's own transaction and account, as read at one moment. */
 export interface PreparationFacts {
-  /** What the transaction was to bring about is there. */
+  /** The effect of the transaction is there. */
   readonly isDone: boolean;
   /** Account nonces of the payer below this are used. */
   readonly usedNonces: number;
   readonly balanceWei: bigint;
-  /** What the payer was funded for last, read before all of this. */
+  /** The last funding of the payer, read before all of this. */
   readonly funding: KnownFunding | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface PreparationFacts {
  */
 export type PreparationStep = 'done' | 'wait' | 'fund' | 'send' | 'lost' | 'spent';
 
-/** What comes next: each step only where the chain shows that the one before has happened. */
+/** The next step: each only where the chain shows that the one before has happened. */
 export function nextPreparationStep(
   { isDone, usedNonces, balanceWei, funding }: PreparationFacts,
   transaction: PayerTransaction,

@@ -11,7 +11,7 @@ export interface RefillRules {
   readonly dailyCapWei: bigint;
 }
 
-/** What a lane last said of itself, as far as it counts for a refill. */
+/** The last status of a lane, as far as it counts for a refill. */
 export interface LaneLevel {
   readonly chainId: number;
   readonly signer: string;
@@ -99,7 +99,7 @@ export interface LastRefill {
   readonly at: number;
 }
 
-/** What a treasury says of itself beside what every lane says. Wei, decimal. */
+/** The status of a treasury, beside that of every lane. Wei, decimal. */
 export interface TreasuryStatus {
   readonly dailyCapWei: string;
   /** Reserved or spent since 0:00 UTC, gas included. */

@@ -186,7 +186,7 @@ interface Effects {
   readonly enters: readonly Listing[];
 }
 
-/** What a transition does to the lists. */
+/** The effects of a transition on the lists. */
 export function effectsOf(from: Stage, to: Stage): Effects {
   const [before, after] = [LISTINGS_OF[from], LISTINGS_OF[to]];
   return {

@@ -6,7 +6,7 @@ import type { Terms } from '../terms.js';
 
 const FIX = 'Declare it otherwise: payments are settled all the same, and list nothing.';
 
-/** What keeps a seller out of the catalogue that wants to be in it: the same judgement as in a payment. */
+/** The errors that keep a seller out of the catalogue: the same checks as in a payment. */
 export function listingFindings(
   { version, place, sent }: Terms,
   rules: ListingRules,

@@ -14,7 +14,7 @@ export type PayeeKind =
   | 'wallet'
   | 'contract';
 
-/** What the chain says of one offer. */
+/** The facts on chain about one offer. */
 export interface OfferFacts {
   /** `undefined` where there is no contract at the asset's address. */
   readonly token: TokenFacts | undefined;

@@ -104,7 +104,7 @@ function useless(path: string, got: string): DoctorFinding {
   });
 }
 
-/** What buyers with the 2.27 SDK have to allow before they can pay. */
+/** The settings that buyers with the 2.27 SDK have to change before they can pay. */
 function spendingFindings(offers: readonly Offer[], root: string): readonly DoctorFinding[] {
   const path = `${root}.accepts`;
   const [first] = offers;

@@ -3,7 +3,7 @@ import { isShortText, TOKEN_NAME_MAX, TOKEN_VERSION_MAX } from '../../payment/wi
 import type { CallOutcome } from '../chain-reader.js';
 import { computeTokenSeparator } from '../typed-data.js';
 
-/** What names a token in the EIP-712 domain of its signatures. */
+/** The name and version of a token in the EIP-712 domain of its signatures. */
 export interface DomainName {
   readonly name: string;
   readonly version: string;
@@ -22,7 +22,7 @@ const EIP5267 = parseAbiParameters(
   'bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions',
 );
 
-/** What `eip712Domain()` says, where it is a domain of this very token. */
+/** The result of `eip712Domain()`, if it is the domain of this token. */
 export function readEip712Domain(
   outcome: CallOutcome,
   { chainId, token }: TokenPlace,

@@ -27,7 +27,7 @@ import {
 /** `unclear`: neither shown nor ruled out. */
 export type Support = 'yes' | 'no' | 'unclear';
 
-/** What a token says of itself, and what it was seen to do. */
+/** The properties of a token, as it reports them and as tests of it showed them. */
 export interface TokenFacts {
   readonly name: string | undefined;
   readonly symbol: string | undefined;
@@ -110,7 +110,7 @@ class Trial {
 
   constructor(
     private readonly ask: (call: Call) => Promise<CallOutcome>,
-    /** What the token answers to a function that no token has. */
+    /** The token's answer to a function that no token has. */
     private readonly unknown: CallOutcome,
     private readonly domain: DomainName & TokenPlace,
   ) {}

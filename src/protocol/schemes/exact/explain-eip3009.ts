@@ -128,7 +128,7 @@ function wrongWrapper({ signature, isSignatureTooLong }: Eip3009Claim): Finding 
     : undefined;
 }
 
-/** What a broken wrapper should have been. */
+/** The expected form of a broken wrapper. */
 const WRAPPERS: Readonly<Record<BrokenWrapper, string>> = {
   malformed: 'abi.encode(address factory, bytes data, bytes signature) before the mark of ERC-6492',
   nested: 'one ERC-6492 wrapper, with the signature of the wallet itself in it',

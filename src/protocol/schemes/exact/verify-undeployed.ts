@@ -30,13 +30,13 @@ export const DEPLOYMENT_GAS = 500_000n;
 interface UndeployedPayment {
   readonly authorization: Eip3009Authorization & { readonly deployment: Deployment };
   readonly domain: TokenDomain;
-  /** What the wallet is asked to have signed. */
+  /** The digest that the wallet must have signed. */
   readonly digest: Hex;
   /** The first broken one of the checks that need no chain. */
   readonly broken: Reason | undefined;
 }
 
-/** What a payment by EIP-3009 would be settled by. */
+/** The call that would settle a payment by EIP-3009. */
 export function settlingOf(authorization: Eip3009Authorization, asset: Address): SettlingCall {
   const { from, validAfter } = authorization;
   return {

@@ -13,7 +13,7 @@ import { reasonOfRevert } from '../revert-reason.js';
 import type { Action, CallTerms, HiddenUse, Preparation, SignedParts } from '../scheme.js';
 import { diagnosePermit2 } from './diagnose.js';
 
-/** What every scheme answers alike that pays by a Permit2 witness transfer through a proxy. */
+/** The methods shared by the schemes that pay by a Permit2 witness transfer through a proxy. */
 export const PERMIT2_ANSWERS = {
   method: PERMIT2_METHOD,
   mayHideUse,
@@ -88,7 +88,7 @@ export function presentedByPermit2({
   };
 }
 
-/** What the execution of a payment, or the time since, may have changed. */
+/** Reasons whose cause may be the execution of the payment itself, or the time since. */
 const HIDING_USE: ReadonlySet<Reason> = new Set<Reason>([
   'permit2_deadline_expired',
   'permit2_insufficient_balance',
@@ -110,7 +110,7 @@ function permit2InFlightKind(authorization: Permit2Authorization): InFlightKind 
   return authorization.sponsoredApproval === undefined ? 'p' : 'a';
 }
 
-/** What it has approved counts where the payment does not bring an approval of its own. */
+/** The allowance counts only where the payment does not bring an approval of its own. */
 function permit2Allowance(authorization: Permit2Authorization, asset: Address): Call | undefined {
   const isOwn = permit2InFlightKind(authorization) === 'p';
   return isOwn ? permit2AllowanceCall(asset, authorization.from) : undefined;

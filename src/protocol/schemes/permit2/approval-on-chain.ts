@@ -62,7 +62,7 @@ async function readAccount(chain: ApprovalChain, payer: Address, hash: Hex): Pro
   return { used, pending, isKnown, balanceWei, baseFeePerGas, gasPriceWei };
 }
 
-/** What the payer's account and the price of gas say. */
+/** The refusal by the payer's account or the price of gas. */
 function refusalByAccount(
   { used, pending, isKnown, balanceWei, baseFeePerGas = 0n, gasPriceWei }: PayerAccount,
   transaction: SentTransaction,

@@ -82,7 +82,7 @@ function wrongCall({ to, data }: SentTransaction, token: Address): Reason | unde
   return approval.spender === PERMIT2 ? undefined : 'erc20_approval_tx_wrong_spender';
 }
 
-/** What the reference does not ask. */
+/** Limits of this service beyond the reference. */
 function beyondLimits(
   transaction: SentTransaction,
   { amount, chainId }: ApprovedPayment,

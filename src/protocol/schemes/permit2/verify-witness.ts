@@ -24,7 +24,7 @@ import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
 import { verifyApproval, mayBringApproval } from './verify-approval.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
 
-/** What differs between the schemes that pay by a Permit2 witness transfer through a proxy. */
+/** The rules that differ between the schemes that pay by a Permit2 witness transfer through a proxy. */
 export interface WitnessRules<C extends Permit2Claim, A extends Permit2Authorization> {
   /** @param now - Unix seconds; absent when time does not matter any more. */
   mismatch(

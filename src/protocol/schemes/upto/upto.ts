@@ -147,7 +147,7 @@ function witnessIn(inner: JsonObject): JsonObject | undefined {
   return readOptionalObject(permit?.['witness']);
 }
 
-/** What a seller settles is a text of its own making: decimal digits, within uint256. */
+/** Reads the amount that a seller settles: decimal digits, within uint256. */
 export function readUptoAmount(sent: unknown): bigint | undefined {
   if (typeof sent !== 'string' || !DECIMAL_DIGITS.test(sent)) return undefined;
   const amount = readInteger(sent);

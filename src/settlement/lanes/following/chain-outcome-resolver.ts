@@ -146,7 +146,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     return final === hash ? number : allocatedAtBlock;
   }
 
-  /** What two endpoints say; `undefined` where they do not say the same. */
+  /** The answer of two endpoints; `undefined` where they differ. */
   async #unlessInDoubt<T>(
     what: string,
     read: (view: ChainView) => Promise<Claim<T>>,
@@ -271,7 +271,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     return this.#isCredited(id, use);
   }
 
-  /** What the contracts say to the same call on the state that is final now. */
+  /** The revert reason of the same call on the state that is final now. */
   async #revertReason(
     payment: AcceptedPayment,
     inclusion: Inclusion,

@@ -246,7 +246,7 @@ async function inclusionOf(
   };
 }
 
-/** What is done by the state that the block left: no log stands for it. */
+/** Settlements that the state after the block proves, as no log does. */
 async function doneByState(
   view: ChainView,
   items: TrackedAttempt['items'],

@@ -28,7 +28,7 @@ interface ConfirmerOptions {
   readonly clock: Clock;
 }
 
-/** What one look at the newest block showed. */
+/** The result of one look at the newest block. */
 export interface Look {
   /** Account nonces below this are used on chain. */
   readonly usedNonces: number;
@@ -60,12 +60,12 @@ const SMOOTH_BLOCKS = 2n;
 /** Blocks that are asked for at each look whether they are there: the newest ones, and in turns some older ones. */
 const NEWEST_BLOCKS = 64;
 const OLDER_BLOCKS = 16;
-/** What no second endpoint confirms for more blocks than this is taken for not seen. */
+/** An inclusion that no second endpoint confirms within this many blocks counts as not seen. */
 const CONFIRMED_BLOCKS = 4n;
 /** Confirmations are asked for at once, and no longer than this. */
 const CONFIRMATIONS_MOST = 128;
 const CONFIRMATION_MS = 5000;
-/** What no second endpoint confirmed is asked again this much later at the same block. */
+/** The pause before an unconfirmed inclusion is asked again at the same block. */
 const DOUBT_MS = 250;
 
 /**

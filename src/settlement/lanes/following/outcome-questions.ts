@@ -27,7 +27,7 @@ const LIMIT_MS = 2000;
 /** A search says by itself when it has ended; this is how often it is asked for at least. */
 const SEARCH_PAUSE_MS = 500;
 
-/** What a question is about. */
+/** The subject of a question. */
 export type Subject =
   | { readonly kind: 'attempt'; readonly tracked: TrackedAttempt; readonly isFinal: boolean }
   | { readonly kind: 'unresolved'; readonly sinceBlock: bigint };

@@ -39,7 +39,7 @@ const LOOKS_OF_ASSET_MOST = 16;
 const LOOK_MS = 2500;
 /** How long a place is kept for a payer whom the lane cannot pay for: others may need no money. */
 const UNPAID_MS = 10_000;
-/** What only one block said may be undone by the next one. */
+/** A state seen in one block alone may be undone by the next one. */
 const BELIEVED_AFTER_BLOCKS = 2n;
 /** After a look that told nothing, or that a simulation did not agree with. */
 const LOOK_AGAIN_MS = 500;
@@ -108,7 +108,7 @@ export class Preparations {
     return prepared;
   }
 
-  /** What is prepared already: the ledger hands out no more than there are places for. */
+  /** The places in use: the ledger lets a lane take no more settlements than there are places. */
   get places(): PlacesInUse {
     const held = new Map<string, number>();
     for (const { taken } of this.#waiting.values()) {

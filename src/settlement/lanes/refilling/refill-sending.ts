@@ -34,11 +34,11 @@ export interface AccountLook {
   readonly usedNonces: number;
 }
 
-/** What makes a lane the treasury of its chain. */
+/** The parts that make a lane the treasury of its chain. */
 export interface Treasury {
   readonly rules: RefillRules;
   readonly store: RefillStore;
-  /** What the lanes of the deployment last said. @throws RedisUnavailableError */
+  /** The last statuses of the deployment's lanes. @throws RedisUnavailableError */
   readonly levels: () => Promise<readonly LaneLevel[]>;
   /** @throws ChainUnavailableError */
   readonly look: (address: Address) => Promise<AccountLook>;

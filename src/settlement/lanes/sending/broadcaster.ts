@@ -42,7 +42,7 @@ interface BroadcasterOptions {
   readonly signer: TransactionSigner | undefined;
   readonly fees: FeeMarkets;
   readonly budgets: DailyBudgets;
-  /** What a transaction that carries several payments ends with. */
+  /** The suffix of the calldata of a transaction with several payments. */
   readonly batchSuffix?: Hex | undefined;
   /** The lanes that this one refills; none but a treasury's has any. */
   readonly refillable?: ReadonlySet<Address> | undefined;
@@ -50,7 +50,7 @@ interface BroadcasterOptions {
   readonly clock: Clock;
 }
 
-/** What goes out with the next account nonce of a lane. */
+/** The order to send with the next account nonce of a lane. */
 interface SendOrder {
   readonly accountNonce: number;
   readonly group: SendGroup<TakenSettlement>;
@@ -251,7 +251,7 @@ export class Broadcaster {
     return refill !== undefined && this.options.refillable?.has(refill.to) !== true;
   }
 
-  /** What no pool ever had may be offered for the same again, where the cap leaves no room above it. */
+  /** A transaction that no pool ever had may be offered at the same fee again, where the cap leaves no room above it. */
   #feesOver({ attempt, isTaken }: TrackedAttempt, market: UrgentMarket): Fees | undefined {
     const previous = newestTransactionOf(attempt);
     const { maxFeePerGas, maxPriorityFeePerGas } = previous;

@@ -32,7 +32,7 @@ interface RecheckerOptions {
   readonly maxGas: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
-  /** What a transaction that carries several payments ends with. */
+  /** The suffix of the calldata of a transaction with several payments. */
   readonly batchSuffix?: Hex | undefined;
   /** Told when something that was looked at beside the loop is decided. */
   readonly onDecided: () => void;
@@ -52,7 +52,7 @@ type Looked<T extends Sendable> = Omit<Rechecked<T>, 'blockNumber'>;
  */
 export class ChainBatchSimulator<T extends Sendable> {
   readonly #slow: SlowChecks<T>;
-  /** What two endpoints have contradicted each other about at the last look. */
+  /** The settlements about which two endpoints contradicted each other at the last look. */
   #contradicted: ReadonlySet<string> = new Set();
 
   constructor(
@@ -213,7 +213,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     return limits.length === 1 && only !== undefined ? only : batchGas(limits);
   }
 
-  /** What a settlement may use: of trusted code what it was seen to need, else all that one may cost. */
+  /** The gas limit of a settlement: for trusted code the gas it was seen to need, else the highest that is allowed. */
   #limitFor(payment: AcceptedPayment): bigint {
     return this.gasEstimates.limitFor(payment) ?? this.#capOf(payment);
   }
@@ -264,7 +264,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     return this.gasEstimates.note(payment, (gasUsed * 5n) / 4n) ?? cap;
   }
 
-  /** What it may cost at the most. */
+  /** The highest gas limit of the settlement. */
   #capOf(payment: AcceptedPayment): bigint {
     return gasCapOf(payment, this.options.maxGas);
   }

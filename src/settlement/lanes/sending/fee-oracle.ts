@@ -24,11 +24,11 @@ interface Tips {
   readonly at: number;
 }
 
-/** What gas costs on one chain at the moment. */
+/** The present price of gas on one chain. */
 export class FeeOracle {
   #tips: Tips | undefined;
   #asking: Promise<Tips> | undefined;
-  /** What others have said of the base fee of a block that would have stopped the lanes. */
+  /** Other endpoints' base fee of a block whose first answer would have stopped the lanes. */
   #asked: { readonly hash: Hex; readonly lowest: bigint } | undefined;
 
   constructor(private readonly chain: EvmChain) {}

@@ -77,7 +77,7 @@ function profileOf(payment: AcceptedPayment): string {
 /** Gas for a byte of calldata that is not zero (EIP-2028). */
 const BYTE_GAS = 16n;
 
-/** What payers and sellers put behind a call differs from one payment to the next: it is counted, not learned. */
+/** The suffix of a call differs from one payment to the next, so its gas is computed and not estimated. */
 function suffixGasOf({ dataSuffix = '0x' }: AcceptedPayment): bigint {
   return BYTE_GAS * BigInt((dataSuffix.length - 2) / 2);
 }

@@ -18,7 +18,7 @@ import type { GasBalance } from './gas-balance.js';
 
 /** How long a lane rests after something it needs did not answer. */
 const REST_MS = 500;
-/** What gas is taken to cost before anybody said: 1 gwei. */
+/** The assumed price of gas before the first read: 1 gwei. */
 const UNKNOWN_PRICE_WEI = 1_000_000_000n;
 
 interface LaneReadinessOptions {

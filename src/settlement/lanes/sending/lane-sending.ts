@@ -181,7 +181,7 @@ export class LaneSending implements Sending {
     await this.#sendGroups(held, groups, blockNumber, isGoing);
   }
 
-  /** What could not be judged or paid for now waits a moment, so that it does not come straight back. */
+  /** Postpones settlements that could not be simulated or paid for now, so that they do not come straight back. */
   async #putOff(held: HeldLane, items: readonly TakenSettlement[], ms: number): Promise<void> {
     if (items.length === 0) return;
     const ids = items.map(({ id }) => id);

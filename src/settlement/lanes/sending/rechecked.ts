@@ -12,7 +12,7 @@ interface Refused<T extends Sendable> {
   readonly reason: Reason;
 }
 
-/** What became of settlements that were looked at once more. */
+/** The results of settlements that were simulated once more. */
 export interface Rechecked<T extends Sendable> {
   readonly groups: readonly SendGroup<T>[];
   readonly refusals: readonly Refused<T>[];

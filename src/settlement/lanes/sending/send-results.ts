@@ -25,6 +25,6 @@ export interface DailyBudgets {
   readonly payeeWei: bigint | undefined;
   /** For transactions of payers, top-ups included. Without it no payer is funded. */
   readonly fundingsWei?: bigint | undefined;
-  /** What one payer is sent at most. */
+  /** The most that one payer is sent. */
   readonly topUpWei?: bigint | undefined;
 }

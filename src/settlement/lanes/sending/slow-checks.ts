@@ -6,7 +6,7 @@ import type { Rechecked } from './rechecked.js';
 
 /** Settlements of one lane that are looked at beside its loop at once. */
 const MAX = 64;
-/** What fails alone so often, while its node answers others, leaves the queue with an answer. */
+/** A settlement whose simulation fails so often, while its node answers others, is refused. */
 const TRIES = 3;
 const PAUSE_MS = 300;
 

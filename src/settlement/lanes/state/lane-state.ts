@@ -9,7 +9,7 @@ const BATCH_LIMIT_MS = 10 * 60_000;
 /** How long a lane is short after it was offered what costs more than it has: it is offered it again in between. */
 const SHORT_MS = 5000;
 
-/** What a lane knows of itself. Its parts read and change it here and nowhere else. */
+/** The state of a lane. Its parts read and change it here and nowhere else. */
 export class LaneState {
   /** There may be something to send. */
   readonly work = new Signal();

@@ -29,7 +29,7 @@ interface TrackedAttemptOptions {
   readonly attempt: Attempt;
   /** Settlements that are still live, by id. */
   readonly payments: Map<string, AcceptedPayment>;
-  /** What the ledger says of those that it holds as included. */
+  /** The inclusions that the ledger holds. */
   readonly stored?: ReadonlyMap<string, StoredInclusion>;
   /** Number of the newest block now. */
   readonly atBlock: bigint;
@@ -45,7 +45,7 @@ export class TrackedAttempt {
   readonly assets: ReadonlySet<string>;
   /** Where it was mined; confirmed, and written to the ledger. */
   inclusion: Inclusion | undefined;
-  /** What the ledger says of each settlement that it holds as included. The chain may say otherwise. */
+  /** The inclusions that the ledger holds, by settlement. The chain may show others. */
   readonly stored: Map<string, StoredInclusion>;
   /** Block number at which it was last sent, and at which it last got its price. */
   sentAtBlock: bigint;

@@ -1,4 +1,4 @@
-/** What one payer has on its way in one token, as the ledger counted it at one moment. */
+/** The amounts that one payer has in flight in one token, as the ledger counted them at one moment. */
 export interface InFlight {
   /** Atomic units that will leave the payer's balance. */
   readonly balanceNeeded: bigint;

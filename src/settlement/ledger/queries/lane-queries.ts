@@ -63,7 +63,7 @@ export class LaneQueries {
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
   ) {}
 
-  /** What every lane known last said of itself, silent ones and treasuries too. */
+  /** The last status of every known lane, silent ones and treasuries too. */
   all(): Promise<readonly PublishedStatus[]> {
     const now = performance.now();
     if (this.#shared === undefined || now - this.#shared.at > SHARED_MS) {
@@ -81,7 +81,7 @@ export class LaneQueries {
     );
   }
 
-  /** What operators have switched, by lane, `<chainId>:<signer>`. */
+  /** The switches of operators, by lane, `<chainId>:<signer>`. */
   async switched(which: LaneSwitch): Promise<ReadonlyMap<string, SwitchedBy>> {
     const switched = await redisCall(
       which,
@@ -120,7 +120,7 @@ export class LaneQueries {
     );
   }
 
-  /** What a lane has in flight, by account nonce. */
+  /** The attempts that a lane has in flight, by account nonce. */
   async attempts(chainId: number, lane: string): Promise<readonly Attempt[]> {
     const texts = await redisCall(
       'attempts',

@@ -17,7 +17,7 @@ export const PAGE_MAX = 500;
 export const SALES = ['sold', 'unclaimed'] as const;
 export type SaleFilter = (typeof SALES)[number];
 
-/** What a list may be asked for; each value is of its form. */
+/** The query of a list; each value has been checked for its form. */
 export interface ListQuery {
   readonly payTo?: string;
   /** Of the claim: a day, or a time with its zone. */

@@ -40,7 +40,7 @@ interface PastSettlement {
 /** All that is known of one claim. {@link SettlementStatus} is what anyone may see of it. */
 export type Settlement = LiveSettlement | EndedSettlement | PastSettlement;
 
-/** What of one chain is paid, final and was given to no requester within `UNCLAIMED_AFTER_MS`. */
+/** Payments of one chain that are final and were not sold within `UNCLAIMED_AFTER_MS`. */
 export interface UnclaimedSettlements {
   readonly chainId: number;
   readonly count: number;
@@ -64,7 +64,7 @@ const READ_TOGETHER = 500;
 /** Of unclaimed settlements the oldest are summed: many small payments to oneself push none of them out. */
 const SUMMED_MOST = 5000;
 
-/** What a settlement has paid, atomic units: final, so that it is read once. */
+/** The paid amount of a settlement, atomic units: it is final, so it is read once. */
 interface Paid {
   readonly asset: Address;
   readonly amount: bigint;
@@ -108,7 +108,7 @@ export class SettlementQueries {
     return this.#pastOrFail({ by: 'authorization', chainId, authorizationIds });
   }
 
-  /** What a transaction carries or carried. */
+  /** The settlements that a transaction carries or carried. */
   async byTransaction(chainId: number, transaction: Hex): Promise<readonly Settlement[]> {
     const key = keys.transactionKey(chainId, encodeHash(transaction));
     const text = await redisCall('idsOf', this.scripts.ledger.of(chainId).get(key));
@@ -237,7 +237,7 @@ export class SettlementQueries {
     return found.filter((one) => one !== undefined);
   }
 
-  /** What cannot be asked is not unknown. */
+  /** An unavailable archive is an error: it must not look like an unknown settlement. */
   async #pastOrFail(query: ArchiveQuery): Promise<readonly Settlement[]> {
     const past = await this.#past(query);
     if (past === undefined) throw new ArchiveUnavailableError(query.by);

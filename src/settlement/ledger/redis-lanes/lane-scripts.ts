@@ -1,6 +1,6 @@
 import { loadScript } from '../script-files.js';
 
-/** What a worker runs in Redis, by name. */
+/** The scripts that a worker runs in Redis, by name. */
 export const LANE_SCRIPTS = {
   acquire: loadScript('acquire'),
   renew: loadScript('renew'),

@@ -161,7 +161,7 @@ function restoredFunding(attempt: Attempt): object | undefined {
   return { payer, payerNonce, cost, day: dayOf(transactions[0]?.signedAt ?? 0) };
 }
 
-/** What a refill that was sent may cost: it counts again, for its day. */
+/** The highest cost of a refill that was sent: it counts again, for its day. */
 function restoredRefill(attempt: Attempt): object | undefined {
   if (attempt.refill === undefined) return undefined;
   const cost = Number(gweiOf(mostCostOf(attempt)));
