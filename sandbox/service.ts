@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { freePort, type Started, startProgram } from './processes.js';
 
@@ -13,8 +14,13 @@ export interface Service extends Started {
 export const BUILT_MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** The built service, or the same build in another form: the tests start it from one file. */
 export const SERVICE_MAIN = process.env['SERVICE_MAIN'] ?? BUILT_MAIN;
-/** Options of the Node that runs it, with blanks between them. */
-const SERVICE_NODE_OPTIONS = (process.env['SERVICE_NODE_OPTIONS'] ?? '').split(' ').filter(Boolean);
+const { scripts } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { readonly scripts: Readonly<Record<'start:prod', string>> };
+/** Options of the Node that runs it, with blanks between them: those of `npm run start:prod`, unless others are given. */
+const SERVICE_NODE_OPTIONS = (process.env['SERVICE_NODE_OPTIONS'] ?? scripts['start:prod'])
+  .split(' ')
+  .filter((option) => option.startsWith('-'));
 
 /** So many services of a process are kept with their logs; a long run starts thousands. */
 const KEPT_SERVICES = 20;
