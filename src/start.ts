@@ -30,6 +30,9 @@ export async function start(shutdown: ShutdownSignal): Promise<void> {
         .get(Logger)
         .warn(`Settings without effect: ${names}; NETWORKS does not name their chains`);
     }
+    if (config.hasRole('wallet') && config.wallet === undefined) {
+      app.get(Logger).log('WALLET_PROVIDER is not set: the role wallet serves nothing');
+    }
     if (config.settles) app.get(Logger).log(limitsLine(config));
     await configureApp(app, config);
     shutdown.handleWith(() => app.get(ShutdownOrder).run(() => app.close()));

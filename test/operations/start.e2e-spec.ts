@@ -157,7 +157,8 @@ describe('a start', () => {
   });
 
   it('says which limits hold, and lists the settings when it is asked for help', async () => {
-    const { log } = await service(await redisWith('--appendonly', 'yes'));
+    const { log } = await service(await redisWith('--appendonly', 'yes'), { ROLES: 'api,wallet' });
+    expect(log()).toContain('WALLET_PROVIDER is not set: the role wallet serves nothing');
     expect(log()).toContain('Limits: gas a day on eip155:31337: unlimited per lane');
     const help = spawn(process.execPath, [MAIN, '--help'], { env: {} });
     let printed = '';
