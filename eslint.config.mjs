@@ -52,6 +52,7 @@ const ANSWERS_THAT_ARE_SPREAD = [
   'RunView',
   'SettlementReceipt',
   'SignedReceipt',
+  'TakedownView',
   'WebhookView',
 ].map((name) => ({ from: 'file', name }));
 

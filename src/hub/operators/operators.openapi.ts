@@ -1,13 +1,9 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
 import {
-  Answers,
-  count,
+  describing,
   jsonAnswer,
   type JsonObject,
   KEY_ALWAYS,
-  listOf,
-  moment,
   object,
   type OpenApiPart,
   text,
@@ -15,17 +11,6 @@ import {
 import { TAKEDOWNS_MOST } from './takedowns.service.js';
 
 const TAG = 'Hub operators';
-const digest: JsonObject = { type: 'string', pattern: '^[0-9a-f]{64}$' };
-
-const TAKEDOWN: JsonObject = {
-  sha256: digest,
-  owner: text,
-  name: text,
-  reason: text,
-  at: moment,
-  by: { ...text, description: 'Id of an API key.' },
-};
-
 const problem = (description: string, error: string, code?: string): JsonObject =>
   jsonAnswer(description, 'HubOperatorProblem', { error, ...(code !== undefined && { code }) });
 
@@ -50,26 +35,20 @@ export const TAKEDOWN_REFUSALS: Responses = {
   409: problem(`${TAKEDOWNS_MOST} are taken down.`, 'too many', 'takedowns_full'),
 };
 
-const Describes = (operationId: string, summary: string, answers: Responses): MethodDecorator =>
-  applyDecorators(
-    ApiOperation({ operationId, tags: [TAG], summary, security: KEY_ALWAYS }),
-    Answers({ ...answers, ...REFUSALS }),
-  );
+const Describes = describing({ tag: TAG, security: KEY_ALWAYS }, REFUSALS);
 
-/** @param operationId - its schema is named like it. */
+/** @param schema - of the answer. */
 export const DescribesList = (
-  operationId: 'hubTakedowns' | 'hubActs',
+  operationId: string,
   summary: string,
-): MethodDecorator => {
-  const schema = operationId === 'hubActs' ? 'HubActs' : 'HubTakedowns';
-  return Describes(operationId, summary, { 200: jsonAnswer('What there is.', schema) });
-};
+  schema: Type,
+): MethodDecorator => Describes(operationId, summary, { 200: jsonAnswer('The list.', schema) });
 
 /** @param schema - of the answer. */
 export const DescribesAct = (
   operationId: string,
   summary: string,
-  schema: string,
+  schema: Type,
   refusals: Responses = {},
 ): MethodDecorator =>
   Describes(operationId, summary, {
@@ -81,29 +60,5 @@ export const DescribesAct = (
 /** Takedowns; there where there are API keys and an operators' port. */
 export const HUB_OPERATORS_OPENAPI: OpenApiPart = {
   tags: [{ name: TAG, description: 'What operators of the file hub do, at their own port.' }],
-  schemas: {
-    HubTakedown: object(TAKEDOWN),
-    HubTakedowns: object({
-      takedowns: listOf('HubTakedown'),
-      count: { ...count, description: 'Of all that is taken down.' },
-    }),
-    HubActs: object({
-      acts: {
-        type: 'array',
-        items: object({
-          action: { type: 'string', enum: ['taken_down', 'restored'] },
-          ...TAKEDOWN,
-        }),
-      },
-    }),
-    HubTakenDown: object({
-      outcome: { type: 'string', enum: ['taken_down', 'unchanged'] },
-      takedowns: listOf('HubTakedown'),
-    }),
-    HubRestored: object({
-      outcome: { type: 'string', enum: ['restored', 'unchanged'] },
-      sha256: digest,
-    }),
-    HubOperatorProblem: object({ error: text }, { code: text, reason: text }),
-  },
+  schemas: { HubOperatorProblem: object({ error: text }, { code: text, reason: text }) },
 };

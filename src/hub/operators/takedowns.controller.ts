@@ -16,6 +16,7 @@ import { OpsOnly } from '../../platform/http/ops.js';
 import { unavailableFilter } from '../../platform/http/unavailable.filter.js';
 import { DescribesAct, DescribesList, TAKEDOWN_REFUSALS } from './operators.openapi.js';
 import { RestorationDto, RowsDto, TakedownDto } from './takedown.dto.js';
+import { HubActs, HubRestored, HubTakedowns, HubTakenDown } from './takedown.response.js';
 import { Takedowns } from './takedowns.service.js';
 
 /** No cache may keep an answer. */
@@ -34,14 +35,18 @@ export class TakedownsController {
 
   @Get('takedowns')
   @Private()
-  @DescribesList('hubTakedowns', 'Bytes that are not served any more, the newest first')
+  @DescribesList(
+    'hubTakedowns',
+    'Bytes that are not served any more, the newest first',
+    HubTakedowns,
+  )
   list(@Query() { offset, limit: length }: RowsDto): ReturnType<Takedowns['list']> {
     return this.takedowns.list({ offset, length });
   }
 
   @Get('acts')
   @Private()
-  @DescribesList('hubActs', 'Every takedown and putting back, the newest first')
+  @DescribesList('hubActs', 'Every takedown and restoration, the newest first', HubActs)
   acts(@Query() { offset, limit: length }: RowsDto): ReturnType<Takedowns['acts']> {
     return this.takedowns.acts({ offset, length });
   }
@@ -52,7 +57,7 @@ export class TakedownsController {
   @DescribesAct(
     'hubTakeDown',
     'Stops serving bytes, under all names',
-    'HubTakenDown',
+    HubTakenDown,
     TAKEDOWN_REFUSALS,
   )
   async takeDown(
@@ -68,7 +73,7 @@ export class TakedownsController {
   @Post('restore')
   @HttpCode(200)
   @Private()
-  @DescribesAct('hubRestore', 'Serves bytes again', 'HubRestored')
+  @DescribesAct('hubRestore', 'Serves bytes again', HubRestored)
   async restore(
     @Body() wanted: RestorationDto,
     @Req() request: Request,

@@ -7,24 +7,16 @@ import type { Page } from '../index/listing-steps.js';
 import { priceOf } from '../sales/price.js';
 import type { ObjectName, Takedown } from '../storage/storage-provider.js';
 import { RestorationDto, TakedownDto } from './takedown.dto.js';
+import type {
+  HubActs,
+  HubRestored,
+  HubTakedowns,
+  HubTakenDown,
+  TakedownView,
+} from './takedown.response.js';
 
 /** Bytes that may be taken down at a time. */
 export const TAKEDOWNS_MOST = 10_000;
-
-/** A takedown, or putting back, as operators are shown it. */
-interface TakedownView {
-  readonly sha256: string;
-  /** The file that was complained about; empty where the bytes were named alone. */
-  readonly owner: string;
-  readonly name: string;
-  readonly reason: string;
-  /** Id of an API key. */
-  readonly by: string;
-  /** ISO 8601. */
-  readonly at: string;
-}
-
-type TakedownAct = TakedownView & { readonly action: 'taken_down' | 'restored' };
 
 /**
  * What operators do about bytes that must not be served. It is of bytes, not of names: under another name they would
@@ -41,10 +33,7 @@ export class Takedowns {
    * @param by - id of the operator's API key.
    * @throws CodedError, StorageUnavailableError, IndexUnavailableError: it may be done.
    */
-  async takeDown(
-    asked: TakedownDto,
-    by: string,
-  ): Promise<{ readonly outcome: string; readonly takedowns: readonly TakedownView[] }> {
+  async takeDown(asked: TakedownDto, by: string): Promise<HubTakenDown> {
     const reason = reasonOf(asked);
     const name = nameOf(asked);
     const digests = name === undefined ? [digestOf(asked)] : await this.#digestsOf(name);
@@ -64,10 +53,7 @@ export class Takedowns {
   }
 
   /** The same for putting back, by the digest alone: a name may stand for something else by now. */
-  async restore(
-    wanted: RestorationDto,
-    by: string,
-  ): Promise<{ readonly outcome: string; readonly sha256: string }> {
+  async restore(wanted: RestorationDto, by: string): Promise<HubRestored> {
     const [sha256, reason] = [digestOf(wanted), reasonOf(wanted)];
     const [known] = await this.listing.takedownsOf([sha256]);
     if (known === undefined) return { outcome: 'unchanged', sha256 };
@@ -77,15 +63,13 @@ export class Takedowns {
   }
 
   /** The takedowns in force, the newest first. @throws IndexUnavailableError */
-  async list(
-    page: Page,
-  ): Promise<{ readonly takedowns: readonly TakedownView[]; readonly count: number }> {
+  async list(page: Page): Promise<HubTakedowns> {
     const { takedowns, count } = await this.listing.takenDown(page);
     return { takedowns: takedowns.map(viewOf), count };
   }
 
   /** All that operators did, the newest first. @throws IndexUnavailableError */
-  async acts(page: Page): Promise<{ readonly acts: readonly TakedownAct[] }> {
+  async acts(page: Page): Promise<HubActs> {
     const acts = await this.listing.takedownActs(page);
     return {
       acts: acts.map((act) => ({
