@@ -1,7 +1,7 @@
 import { SETTING_GROUPS } from './platform/config/app-config.js';
 import { VERSION } from './platform/config/version.js';
 
-/** What no schema says of itself. */
+/** Notes that replace the default of a setting. */
 const NOTES: Readonly<Record<string, string>> = {
   REDIS_URL: 'required',
   SIGNER_KEYS: 'required for the role worker',

@@ -3,7 +3,7 @@ import type { AppConfig } from './platform/config/app-config.js';
 import type { WalletConfig } from './platform/config/wallet-settings.js';
 import type { OpenApiPart } from './platform/http/openapi.js';
 
-/** What a role adds to a process. */
+/** The parts that a role adds to a process. */
 interface RoleParts {
   readonly modules: readonly (DynamicModule | Type)[];
   readonly openapi: readonly OpenApiPart[];

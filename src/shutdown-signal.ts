@@ -1,4 +1,4 @@
-/** What SIGTERM and SIGINT lead to: how the process ends, once it knows. */
+/** The end of the process after SIGTERM or SIGINT. */
 type ShutdownHandler = () => Promise<void>;
 
 /** What this needs of `process`; tests give their own. */

@@ -5,7 +5,7 @@ import type { Change } from '../settlement/ledger/outbox.js';
 /** Why nothing can be archived now. */
 export type ArchiveCondition = 'database_unreachable' | 'schema_outdated' | 'database_failed';
 
-/** What PostgreSQL says of a statement that took longer than it may. */
+/** The code of PostgreSQL for a statement that took too long. */
 export const QUERY_CANCELLED = '57014';
 
 /** The database could not be asked, or did not answer in time: a commit may have happened. */
@@ -23,7 +23,7 @@ export class ArchiveError extends FacilitatorError {
   }
 }
 
-/** What became of the changes that were handed over. */
+/** The results of the changes that were stored. */
 export interface Stored {
   readonly written: number;
   /** The archive knew the settlement as it was later. */

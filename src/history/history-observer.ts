@@ -15,7 +15,7 @@ export interface Left {
   readonly unarchived: number;
 }
 
-/** What came of a look-up; `skipped`: it was not asked, because it did not answer a moment ago. */
+/** The result of a look-up; `skipped`: not sent, as the archive did not answer a moment ago. */
 export type LookUpOutcome = 'found' | 'nothing' | 'away' | 'skipped';
 
 /** Told of the work of the archiver, and of look-ups; for the log and for metrics. */

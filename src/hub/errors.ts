@@ -23,7 +23,7 @@ export class IndexUnavailableError extends FacilitatorError {
   }
 }
 
-/** What lies in storage is not what was stored there. */
+/** The stored bytes differ from the bytes that were written. */
 export class DamagedObjectError extends FacilitatorError {
   readonly code = 'object_damaged';
 

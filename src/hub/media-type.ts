@@ -21,7 +21,7 @@ export function mediaTypeIn(header: string | undefined): string | undefined {
   return isMediaType(plain) ? plain : undefined;
 }
 
-/** What browsers show without running anything of it. Not SVG and PDF: both may hold scripts. */
+/** Media types that browsers show without running code. Not SVG and PDF: both may hold scripts. */
 const SHOWN: ReadonlySet<string> = new Set([
   'image/avif',
   'image/bmp',

@@ -14,7 +14,7 @@ const NETWORK: Rate = { requests: 128 * KIB, seconds: MINUTE_SECONDS, burst: 204
 /** Of all together. What lives for ten minutes never comes to more than 56 MiB. */
 const ALL: Rate = { requests: 4096 * KIB, seconds: MINUTE_SECONDS, burst: 16_384 * KIB };
 const FULL_RETRY_SECONDS = 60;
-/** What Redis takes for a key beside its name and value. */
+/** The memory overhead of a key in Redis, beside its name and value. */
 const KEY_BYTES = 150;
 
 /** Of the message by which an owner answers a code or a request of a client: it is stored beside them. */

@@ -17,6 +17,6 @@ export interface Session {
    * none.
    */
   readonly generation: number;
-  /** What it was let in for, where that is less than an agent may. */
+  /** Its scopes, where these are fewer than an agent's. */
   readonly scopes?: ReadonlySet<string>;
 }

@@ -9,7 +9,7 @@ import { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { WALLET_HUB, WALLET_PROVIDER } from './wallet-tokens.js';
 
-/** What of the wallet has a start and an end, in the order of both. */
+/** The parts of the wallet with a start and an end, in the order of both. */
 @Injectable()
 export class WalletStart implements OnModuleInit, OnModuleDestroy {
   constructor(

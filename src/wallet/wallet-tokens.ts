@@ -1,4 +1,4 @@
-/** What the modules of the wallet inject that is no class. */
+/** The injection tokens of the wallet for values that are no class. */
 
 /** The settings of the wallet; it runs only where there are some. */
 export const WALLET_SETTINGS = Symbol('WALLET_SETTINGS');

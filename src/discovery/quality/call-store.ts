@@ -75,5 +75,5 @@ export const OTHER_PAYEES_MAX = 4;
 export const OTHER_PAYERS_MIN = 3;
 /** An entry is rated no more often. */
 export const PAUSE_MS = 60_000;
-/** What becomes of a claim that is younger may change. */
+/** The outcome of a younger claim may still change. */
 export const YOUNG_MS = 3_600_000;

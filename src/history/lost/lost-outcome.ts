@@ -41,7 +41,7 @@ export interface LostEnding {
  */
 type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
 
-/** What became of one that was looked at; `outdated`: the archive has it otherwise by now, or its log is another's. */
+/** The outcome of a search; `outdated`: the archive has changed meanwhile, or the log belongs to another settlement. */
 export type LostOutcome = LostEnding['state'] | Unresolved | 'outdated';
 
 export type LostResult =

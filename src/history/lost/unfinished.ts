@@ -12,7 +12,7 @@ export interface Overdue {
   readonly writtenMs: number;
 }
 
-/** What orders two states of one settlement; see `SettlementRow`. */
+/** The version that orders two states of one settlement; see `SettlementRow`. */
 export type RowVersion = Pick<SettlementRow, 'epoch' | 'version_ms' | 'version_sequence'>;
 
 /**

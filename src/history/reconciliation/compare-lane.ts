@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Finding } from './difference.js';
 import type { LaneState, SeenTransaction } from './records.js';
 
-/** What counts of a transaction for the books of its lane. */
+/** The fields of a transaction that count for the account of its lane. */
 export interface LaneTransaction {
   readonly hash: Hex;
   readonly nonce: number;

@@ -82,7 +82,7 @@ class TransactionLogs {
     return findings;
   }
 
-  /** What failed by the books, and was paid by what the chain shows. */
+  /** Settlements that the history calls failed and the chain shows as paid. */
   compareUnpaid(unpaid: readonly RecordedSettlement[]): readonly Finding[] {
     const { hash, blockNumber } = this.transaction;
     return unpaid.flatMap((one) => {
@@ -233,7 +233,7 @@ function finding(
   return { name, settlementId: id, transaction, blockNumber, logIndex, ...more };
 }
 
-/** What the books do not know is not compared. */
+/** A value that the history does not have is not compared. */
 function fits(one: RecordedSettlement, shown: ShownTransfer): boolean {
   return (
     (one.asset ?? shown.asset) === shown.asset &&

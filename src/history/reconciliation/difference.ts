@@ -61,7 +61,7 @@ export function differencesIn(counts: ReadonlyMap<string, number>): number {
 /** Enough to see what is wrong; a fault that makes more of them has one cause. */
 const KEPT_MOST = 10_000;
 
-/** What a run found: all of it counted, the first of it kept. */
+/** The findings of a run: all are counted, the first ones are stored. */
 export class Findings {
   readonly kept: Finding[] = [];
   readonly counts = new Map<string, number>();

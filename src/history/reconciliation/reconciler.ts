@@ -271,7 +271,7 @@ export class Reconciler {
 
   // ---------------------------------------------------------------- the result
 
-  /** What cannot be read is a finding, and never passes for nothing. */
+  /** A transaction that cannot be read is a finding. */
   async #unlessUnread<T>(expected: string, read: () => Promise<T>): Promise<T | undefined> {
     try {
       return await read();

@@ -2,7 +2,7 @@ import type { BlockHeader } from '../../platform/chain/block.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 
-/** What is younger may still be on its way into the archive: it is looked at again before it is called wrong. */
+/** A younger settlement may not be archived yet: it is compared again before it counts as a difference. */
 const RECENT_MS = 600_000;
 const LOOKS_MOST = 5;
 const PAUSE_MS = 2000;

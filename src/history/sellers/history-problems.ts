@@ -27,7 +27,7 @@ export const historyUnavailable = (cause: unknown): CodedError =>
     cause,
   );
 
-/** What the archive could not be asked is not unknown. Any other fault stays what it is. */
+/** An unavailable archive is an error: it must not look like an unknown settlement. Other errors pass through. */
 export async function fromArchive<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

@@ -5,7 +5,7 @@ import { readAddress, readDayOrTime } from '../../protocol/payment/wire-values.j
 import type { ListQuery, SaleFilter } from '../../settlement/ledger/queries/settlement-listing.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 
-/** What of settlements was asked for. */
+/** The filter of a query for settlements. */
 export interface Narrowing {
   /** The payee that was named, if one was. Lower case. */
   readonly payTo: Address | undefined;

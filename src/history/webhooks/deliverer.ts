@@ -170,7 +170,7 @@ const PAUSES = [
   1800,
   ...[1, 2, 4, 8, 12, 20, 24].map((hours) => hours * 3600),
 ] as const;
-/** What failed together is not tried again together. */
+/** Spreads retries, so that deliveries that failed together are not retried together. */
 const SPREAD = 0.1;
 
 /** Of one event to one endpoint. */

@@ -11,7 +11,7 @@ export const SETTLEMENT_EVENTS = [
 ] as const;
 export type SettlementEvent = (typeof SETTLEMENT_EVENTS)[number];
 
-/** What of a row decides which events there are. */
+/** The fields of a row that decide its events. */
 export type EventState = Pick<
   SettlementRow,
   'state' | 'is_paid' | 'transaction' | 'block_hash' | 'sale' | 'unclaimed_at'

@@ -57,7 +57,7 @@ interface LegacyRules {
   readonly now: number;
   /** How far the time may be off, either way. */
   readonly windowSeconds: number;
-  /** What a message has to be for; without it none is taken. */
+  /** The purpose that a message must name; without it no message is accepted. */
   readonly site: URL | undefined;
 }
 

@@ -29,7 +29,7 @@ interface CompactionTurn {
   readonly isRound: boolean;
 }
 
-/** What the index says of what the journal calls dead. */
+/** The answer of the index about bytes that the journal released. */
 interface SecondOpinion {
   /**
    * Orders of the payloads that a name, its versions or its price lead to now.

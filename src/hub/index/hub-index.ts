@@ -32,7 +32,7 @@ export interface IndexLog {
   failed(error: unknown): void;
 }
 
-/** What a name stands for. */
+/** The payload behind a name. */
 export interface NamedObject {
   readonly object: StoredObject;
   /** What it costs, as `src/hub/sales/price.ts` writes it; `undefined` where it costs nothing. */

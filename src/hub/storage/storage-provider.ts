@@ -31,7 +31,7 @@ export interface Place {
   readonly size: number;
 }
 
-/** What a payload's bytes are known by. */
+/** The size and the digests of a payload's bytes. */
 export interface Digest {
   /** Bytes. */
   readonly size: number;

@@ -5,7 +5,7 @@ import type { Address } from 'viem';
 import type { PayeeAccess } from '../../platform/http/payee-access.js';
 import { type ApiKey, ApiKeyFileError, hashApiKey, parseApiKeys } from './api-key.js';
 
-/** What an operator wants to know of the keys. */
+/** The state of the API keys, for operators. */
 export interface ApiKeyStatus {
   readonly keys: number;
   /** Milliseconds since the epoch at which these keys were read. */

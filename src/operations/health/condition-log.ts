@@ -7,7 +7,7 @@ import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { DeploymentReport } from './deployment-report.js';
 
 const LOOK_MS = 2000;
-/** What passes within this time is not told: lanes and networks are opened at each start. */
+/** A condition that passes within this time is not logged: lanes and networks open at each start. */
 const LASTS_MS = 10_000;
 
 /** A lane or a network, and what is wrong with it. */

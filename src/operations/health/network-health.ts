@@ -20,15 +20,15 @@ interface EndpointReport {
   /** Blocks behind the best endpoint. */
   readonly lagBlocks: number;
   readonly headAgeMs?: number;
-  /** What it can do; missing until it was asked. */
+  /** Its abilities; missing before the first probe. */
   readonly hasFinalizedTag?: boolean;
   readonly hasLogs?: boolean;
   readonly acceptsBatches: boolean;
-  /** What it has proved that it cannot answer: of that the others are believed without it. */
+  /** The kinds of question that it has proved unable to answer: for these the other endpoints decide. */
   readonly cannotAnswer?: readonly Ability[];
 }
 
-/** What can be said of one network without asking anybody now. */
+/** The facts about one network that need no new read. */
 export interface NetworkHealth {
   readonly network: string;
   /** Whether all live processes together can settle on it. */

@@ -13,7 +13,7 @@ import type { JobObserver } from '../../settlement/queue/job-observer.js';
 /** Settlements that are read at once; traces of more that end together are left out. */
 const READ_AT_ONCE = 64;
 
-/** What lies between two times of a record, in their order. */
+/** The spans between the times of a record, in their order. */
 const PHASES = [
   ['wait for a lane', 'claimed', 'allocated'],
   ['wait for a block', 'allocated', 'included'],
@@ -74,7 +74,7 @@ export class SettlementSpans implements JobObserver {
   }
 }
 
-/** What anybody may see of it: neither payer nor payee. */
+/** The public attributes of a span: neither payer nor payee. */
 function attributesOf(view: EndedSettlement['view'], details: SettlementDetails): Attributes {
   const { id, state, reason, transaction, blockNumber, batchSize } = view;
   return {

@@ -25,7 +25,7 @@ export function refOf(payment: AcceptedPayment): AuthorizationRef {
   };
 }
 
-/** What the chain says of an authorization. */
+/** The state of an authorization on the chain. */
 type AuthorizationState =
   /** Executed or cancelled. */
   | 'used'

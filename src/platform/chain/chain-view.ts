@@ -299,7 +299,7 @@ export class ChainView implements ChainReader {
   }
 }
 
-/** What an error to this question says of its endpoint: of what it need not have it says nothing. */
+/** The finding about an endpoint from the error of this question; an optional ability shows nothing. */
 function abilityFor(
   method: string,
   params: readonly unknown[],

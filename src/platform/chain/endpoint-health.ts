@@ -65,7 +65,7 @@ const STUCK_AFTER_MS = 4000;
 const OLD_HEAD_MS = 10_000;
 /** Validators miss their turns: between two blocks of a chain that is well may be the time of this many. */
 const SILENT_BLOCKS = 4;
-/** What a chain is taken for while a node cannot say how far its blocks are apart. */
+/** The assumed block time of a chain before a node has shown it. */
 const UNKNOWN_BLOCK_TIME_MS = 15_000;
 /** No header makes a node wait longer than this many milliseconds for its next block. */
 const BLOCK_TIME_MOST_MS = 60_000;
@@ -75,7 +75,7 @@ const BLOCKS_KEPT = 128;
  * older block says nothing about the endpoint.
  */
 const RECENT_BLOCKS = 100n;
-/** What a refusal taught is forgotten after this long: it may have been a mistake. */
+/** A noted refusal expires after this long: it may have been a mistake. */
 const TIP_KEPT_MS = 10_000;
 
 export function newEndpointHealth(
@@ -174,7 +174,7 @@ const BUSY: ReadonlySet<number> = new Set([-32_003, -32_002, 30]);
 
 const isBusy = (error: RpcError): boolean => isRateLimit(error) || BUSY.has(error.code);
 
-/** What it says is its newest block: whether that is so is found out by others. */
+/** The newest block that it claims; other endpoints confirm it. */
 export function noteHead(health: EndpointHealth, head: BlockHeader): void {
   const now = performance.now();
   if (health.shown?.number !== head.number) health.headSince = now;

@@ -15,7 +15,7 @@ const NEAR_BLOCKS = 8n;
 /** Further apart one of them is wrong, also where a chain finalizes many blocks at once. */
 const FAR_BLOCKS = 128n;
 
-/** What one endpoint names as final. */
+/** The final block of one endpoint. */
 interface Named {
   readonly view: ChainView;
   readonly header: BlockHeader;
@@ -139,7 +139,7 @@ async function ownClaim(
   return done?.value ?? 'silent';
 }
 
-/** What it names need not be known to the first endpoint yet: the lower one of both is compared. */
+/** The first endpoint may not know its final block yet: the lower one of both is compared. */
 async function secondClaim(
   context: QuorumContext,
   second: ChainView,

@@ -50,7 +50,7 @@ export interface KnownHeads {
 
 /** Follows how far each endpoint of a chain is, and takes no leap on its word alone. */
 export class Heads {
-  /** What each endpoint has shown last that was borne out: its word alone moves nothing. */
+  /** The last confirmed head of each endpoint: an unconfirmed one moves nothing. */
   readonly #confirmed = new Map<EndpointHealth, ConfirmedHead>();
   #last: { readonly at: number; readonly look: Promise<HeadsLook> } | undefined;
 

@@ -8,7 +8,7 @@ import { type EndpointHealth, isPresent } from './endpoint-health.js';
 import { attempt } from './hedge.js';
 import type { Ability } from './refusals.js';
 
-/** What one endpoint said of a fact. */
+/** The claim of one endpoint about a fact. */
 export interface Claim<T> {
   readonly value: T;
   /** Equal for what is the same fact: block hash, status, evidence. */
@@ -28,7 +28,7 @@ export interface Question<T> {
   readonly ability?: Ability;
   /** Throws {@link ChainUnavailableError} where the endpoint cannot say it now. */
   readonly read: (view: ChainView) => Promise<Claim<T>>;
-  /** What one endpoint has said already. */
+  /** The claim of an endpoint that was read before. */
   readonly known?: { readonly view: ChainView; readonly claim: Claim<T> };
 }
 
@@ -63,7 +63,7 @@ export async function quorumRead<T>(context: QuorumContext, question: Question<T
   const asked = ableAmong(presentAmong(context.views), question);
   const claims: EndpointClaim<T>[] = question.known === undefined ? [] : [question.known];
   const waiting = asked.filter(({ health }) => health !== question.known?.view.health);
-  /** What one has proved that it cannot answer it does not witness. */
+  /** An endpoint that has proved unable to answer a question takes no part in its quorum. */
   const unable = new Set<EndpointHealth>();
   let isAnyMissing = false;
   while (waiting.length > 0 && !isSettled(claims)) {
@@ -92,7 +92,7 @@ export async function quorumRead<T>(context: QuorumContext, question: Question<T
   return only.claim.value;
 }
 
-/** What each endpoint that is there says; those that do not answer now are left out. */
+/** The answers of all endpoints; silent ones are left out. */
 export async function eachAnswer<T>(
   views: readonly ChainView[],
   read: (view: ChainView) => Promise<T>,
@@ -147,7 +147,7 @@ function isSettled<T>(claims: readonly EndpointClaim<T>[]): boolean {
   return agreedAmong(claims) !== undefined;
 }
 
-/** What two of them say alike. */
+/** The claim on which two of them agree. */
 function agreedAmong<T>(claims: readonly EndpointClaim<T>[]): Claim<T> | undefined {
   return claims.find(({ claim: { key } }, index) =>
     claims.some((other, place) => place > index && other.claim.key === key),

@@ -2,7 +2,7 @@ import { type Hex, isHex } from 'viem';
 import type { ReceiptLog } from '../../protocol/evm/logs.js';
 import { readCount, readQuantity } from './block.js';
 
-/** What a node says of a mined transaction. */
+/** The receipt of a mined transaction, as a node sends it. */
 export interface Receipt {
   readonly hash: Hex;
   readonly isSuccess: boolean;

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 
-/** What a digest was signed with. */
+/** The signature of a digest. */
 export type Signed = readonly [digest: Hex, signature: Hex];
 
 /** To the thread and back; the signers are in the order of what was asked. */

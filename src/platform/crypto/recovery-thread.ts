@@ -18,7 +18,7 @@ interface Waiting {
 
 /** The first of many are on their way to the node while the last are still recovered. */
 const MESSAGE_MAX = 8;
-/** What it makes is gone after a message; without a limit V8 lets it have as much as the main thread. */
+/** The thread keeps nothing after a message; without a limit V8 gives it as much memory as the main thread. */
 const YOUNG_GENERATION_MB = 4;
 
 /**

@@ -24,7 +24,7 @@ export interface PoolUse {
   readonly readsInOrder?: boolean;
 }
 
-/** What works beside the requests may take its time. */
+/** Background work may take longer than requests. */
 const PATIENT = { connectMs: 3000, statementMs: 10_000 };
 
 /**

@@ -1,4 +1,4 @@
-/** What every body may take by itself: nearly all that are sent are shorter. */
+/** The size that every body may have outside the shared budget: nearly all are shorter. */
 export const FREE_BODY_BYTES = 65_536;
 
 /**

@@ -24,7 +24,7 @@ import { StatedProblem } from './stated-problem.js';
 
 const NO_SUCH_PATH = 'no_such_path';
 
-/** What an answer says of an error. */
+/** The fields of an error answer. */
 export interface Problem {
   readonly status: number;
   readonly message: string;

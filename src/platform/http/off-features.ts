@@ -5,7 +5,7 @@ interface Feature {
   readonly paths: RegExp;
   readonly isOn: (config: AppConfig) => boolean;
   readonly name: string;
-  /** What turns it on. */
+  /** The setting that turns it on. */
   readonly needs: string;
   /** The public port does not say that there is such a thing. */
   readonly isOpsOnly?: boolean;

@@ -36,7 +36,7 @@ const INFLATERS: Readonly<Record<string, () => Transform>> = {
 };
 /** What a decompressor takes for itself. */
 const INFLATER_BYTES = 65_536;
-/** What a compressed body may become, in times of what was sent; a short one becomes what it is. */
+/** The highest inflation of a compressed body, as a multiple of its size, beyond {@link FREE_BODY_BYTES}. */
 const INFLATED_TIMES_MAX = 32;
 
 /** Reads x402 bodies. Guards have run by then: nothing is read for who may not ask. */
@@ -179,7 +179,7 @@ class ArrivingBody {
     this.#reject(error);
   }
 
-  /** What still comes belongs to no request. */
+  /** Bytes that still arrive belong to no request. */
   #leave(error: HttpException): void {
     if (!this.response.headersSent) this.response.setHeader('Connection', 'close');
     this.#refuse(error);

@@ -18,9 +18,9 @@ export const SHUTDOWN_PHASES = [
   'lanes',
   /** Attempts that were begun with the phase `waits` have ended. */
   'webhooks',
-  /** What another process makes again: reconciliation, lost settlements, the catalogue. */
+  /** Work that another process repeats: reconciliation, lost settlements, the catalogue. */
   'background',
-  /** What the phases before have changed is archived by the next archiver, if not by this one. */
+  /** The changes of the earlier phases are archived by the next archiver, if not by this one. */
   'archive',
   'traces',
   /** The process leaves the deployment. Connections are closed after that, by the hooks of Nest. */

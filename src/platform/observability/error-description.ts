@@ -1,4 +1,4 @@
-/** What a log line says of an error. */
+/** The description of an error in a log line. */
 interface ErrorDescription {
   readonly type: string;
   readonly code?: string;

@@ -6,7 +6,7 @@ import { withTimeout } from '../concurrency/timing.js';
 export interface HealthReport {
   /** Whether the deployment can do what this indicator is about. */
   readonly isUp: boolean;
-  /** What a reader may know: no URL, no text of another system. */
+  /** A public detail: no URL, no text of another system. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 

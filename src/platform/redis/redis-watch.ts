@@ -4,7 +4,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { CachedPromise } from '../concurrency/cached-promise.js';
 import { LedgerConnections, type SharedRedis } from './ledger-connections.js';
 
-/** What makes this Redis less than the ledger needs. None of it stops the service. */
+/** The unsafe settings of this Redis. None of them stops the service. */
 type RedisWarning =
   | 'aof_off'
   | 'aof_not_always'

@@ -23,7 +23,7 @@ export interface KeyService {
  */
 export type SignFailure = 'throttled' | 'unavailable' | 'refused' | 'bad_answer' | 'wrong_key';
 
-/** What a key service said instead of an answer; its own words are not kept. */
+/** The error of a key service; its text is dropped. */
 export class KeyServiceError extends Error {
   constructor(
     readonly failure: SignFailure,

@@ -30,7 +30,7 @@ const SENT_AT_ONCE = 512;
 const SENT_EVERY_MS = 1000;
 const SEND_MS = 5000;
 
-/** What a process says of itself in each of its spans. */
+/** The resource attributes of a process, in each of its spans. */
 export interface TracedProcess {
   readonly id: string;
   readonly version: string;

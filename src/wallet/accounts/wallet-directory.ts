@@ -206,7 +206,7 @@ function changed(): WalletError {
   );
 }
 
-/** What a provider knows an owner by. */
+/** The name of an owner at the provider. */
 function subjectOf(owner: Address): string {
   return `owner:${owner}`;
 }

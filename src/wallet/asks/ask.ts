@@ -99,7 +99,7 @@ export function usedText(text: string, spendingId: string): string {
   return `u|${spendingId}${text.slice(text.indexOf('/'))}`;
 }
 
-/** What the owner signs: one line that names this payment and no other. */
+/** The text that the owner signs: one line that names this payment and no other. */
 export function statementOf(ask: Ask): string {
   const { amount, symbol, decimals, asset, chainId, payTo, method, url, intentId } = ask;
   const until = new Date(ask.until * 1000).toISOString();

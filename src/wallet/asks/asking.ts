@@ -12,7 +12,7 @@ import { type Ask, type CurrentAsk, statementOf } from './ask.js';
 import { ASKS_MAX, AskStore } from './ask-store.js';
 
 const ATTEMPTS = 3;
-/** What an owner signs fits into a request: the address is the seller's, and can be as long as it likes. */
+/** The text that an owner signs must fit into a request, although a seller may choose an address of any length. */
 const STATEMENT_MAX_CHARACTERS = 3072;
 
 /** A payment that the rules allow with the owner's signature alone. */

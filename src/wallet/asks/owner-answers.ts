@@ -66,7 +66,7 @@ export class OwnerAnswers {
     });
   }
 
-  /** What can be said yes to: under the rules that ask, in a wallet that is not stopped, in time. */
+  /** A request that can be approved: under unchanged rules, in an active wallet, in time. */
   async #answerable(id: string): Promise<Ask> {
     const { ask, state } = await this.find(id);
     if (state === 'used') throw alreadyUsed();

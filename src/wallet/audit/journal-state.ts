@@ -38,7 +38,7 @@ export const IssuedToken = z.object({
 });
 export type IssuedToken = Readonly<z.infer<typeof IssuedToken>>;
 
-/** What an owner answered about one payment. A no stands, whatever order the records came in. */
+/** The answer of an owner about one payment. A refusal wins, in any order of the records. */
 const StoredAnswer = z.object({
   id: z.string(),
   intent: z.object({ id: z.string(), record: z.string() }),

@@ -6,9 +6,9 @@ import {
   isSignedOnceDeployed,
 } from '../../protocol/schemes/checks-on-chain.js';
 
-/** What a wallet may use to look at a signature: passkeys checked in Solidity take half of it. */
+/** The gas limit for a wallet's check of a signature: passkeys checked in Solidity take half of it. */
 const SIGNATURE_GAS = 1_000_000n;
-/** What its factory may use beyond that. */
+/** The gas limit of its factory beyond that. */
 const DEPLOYMENT_GAS = 500_000n;
 
 /**

@@ -35,7 +35,7 @@ interface Proof {
   readonly code?: string;
 }
 
-/** What of a grant says whether its tokens are good. */
+/** The fields of a grant that decide whether its tokens are valid. */
 interface GrantFacts {
   readonly id: string;
   readonly owner: Address;
@@ -45,7 +45,7 @@ interface GrantFacts {
   readonly expiresAt: number;
 }
 
-/** What is ended: a token, or a grant. */
+/** The object that is revoked: a token, or a grant. */
 type Revoked = Pick<Session, 'owner' | 'wallet' | 'tokenId' | 'expiresAt'>;
 
 /** What tokens are made from, and where their revocation is kept. */

@@ -138,7 +138,7 @@ export class WalletRestorer {
     return true;
   }
 
-  /** What owners answered, before anything can be charged for it: each answer that was used, as used. */
+  /** Restores the owners' answers before anything can be charged for them; used ones stay used. */
   async #restoreAnswers(
     generation: string,
     wallet: Address,
@@ -194,7 +194,7 @@ function chargesOf({ charges }: WalletRecord, since: number): RestoredCharge[] {
   return [...chosen.values()];
 }
 
-/** What may have been signed counts before what may not, and more before less. */
+/** The weight of a restored charge: a signed one outweighs an unsigned one, a larger one a smaller one. */
 function weightOf({ spending, flag }: RestoredCharge): bigint {
   const certainty = { x: 0n, r: 1n, s: 2n }[flag];
   return (certainty << 256n) + spending.amount;

@@ -67,7 +67,7 @@ export class Reconciler {
     clearInterval(this.#timer);
   }
 
-  /** What became of one spending; where it is known for good, budget and journal say so too. */
+  /** Resolves one spending; a final outcome is written to budget and journal. */
   async look(due: Due): Promise<SpendingOutcome> {
     const outcome = await this.#outcomeOf(due);
     if (outcome.kind === 'open' || outcome.kind === 'seen' || !(await this.#isDue(due)))

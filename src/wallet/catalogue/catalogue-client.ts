@@ -39,7 +39,7 @@ export class CatalogueClient {
     this.#fetch = boundedFetch(timeoutMs, ANSWER_MAX_BYTES);
   }
 
-  /** What fits words best comes first. @throws WalletError */
+  /** Entries by relevance, the best first. @throws WalletError */
   search(query: CatalogueQuery, signal?: AbortSignal): Promise<CataloguePage> {
     return this.#ask('/discovery/search', query, signal);
   }

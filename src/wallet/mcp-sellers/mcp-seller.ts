@@ -173,7 +173,7 @@ function withoutHandshake(name: string): Dialect {
   };
 }
 
-/** What the caller sends besides; what is the protocol's own is not the caller's to set. */
+/** Headers of the caller; those of the protocol cannot be set by it. */
 function plain(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name)));
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What the protocol's library asks of every client, and many leave out. */
+/** The headers that the protocol's library demands, and that many clients leave out. */
 const BOTH = 'application/json, text/event-stream';
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
@@ -22,7 +22,7 @@ export function acceptedForm(request: Asking): 'json' | 'stream' | undefined {
   return request.accepts(STREAM_TYPE) === false ? undefined : 'stream';
 }
 
-/** What programs send that name no type: nothing, or what `curl -d` and `fetch` put in its place. */
+/** Content types of programs that name none: an empty one, or the default of `curl -d` and `fetch`. */
 const UNNAMED = /^(text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i;
 
 /** The type of a message's body. JSON is the only one there is: who names none means it. */

@@ -5,7 +5,7 @@ import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js'
 
 /** Longer than a service may take for a purchase. */
 const ANSWER_TIMEOUT_MS = 180_000;
-/** What was bought is in an answer: 4 MiB at most, each byte of which may take six characters in JSON. */
+/** An answer may hold a purchase of 4 MiB, each byte of which may take six characters in JSON. */
 const ANSWER_MAX_BYTES = 33_554_432;
 
 const UNREACHABLE: Refusal = {

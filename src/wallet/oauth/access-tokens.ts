@@ -11,7 +11,7 @@ import { OAuthRecords } from './oauth-records.js';
 /** As `oidc-provider` makes them: 256 bits. Tokens of the wallet itself have dots. */
 const ACCESS_TOKEN = /^Bearer ([\w-]{43})$/i;
 
-/** What a client of OAuth shows to the one resource there is. */
+/** The access token of an OAuth client, for the only resource there is. */
 @Injectable()
 export class AccessTokens {
   constructor(

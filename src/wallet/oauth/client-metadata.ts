@@ -1,6 +1,6 @@
 import { LOOPBACK } from '../../platform/http/urls.js';
 
-/** What strangers say of their client, and what is believed of it. */
+/** The metadata that clients send about themselves, and the part that is used. */
 
 /** Beside the redirects there is a name and little else: see {@link keepKnown}. */
 const METADATA_MAX_BYTES = 4096;

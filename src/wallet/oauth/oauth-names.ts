@@ -34,7 +34,7 @@ export function scopesOffered({ hub }: Pick<WalletConfig, 'hub'>): readonly Scop
   return SCOPE_NAMES.filter((name) => name !== 'hub' || hub !== undefined);
 }
 
-/** What a tool is let in by. */
+/** The scope that a tool needs. */
 const TOOL_SCOPES: ReadonlyMap<string, Scope> = new Map([
   ...named('wallet:read', ['wallet_get', 'wallet_balance', 'wallet_fund', 'policy_get']),
   ...named('wallet:read', ['service_search', 'service_details']),

@@ -142,7 +142,7 @@ end
 return 1`,
 );
 
-/** What became of a registration: no place is left for its network, or for anybody. */
+/** The result of a registration: stored, or full for its network or in all. */
 type Registration = 'added' | 'network_full' | 'full';
 
 /** Clients that registered themselves (RFC 7591). Anybody may, so they are few, small and forgotten. */

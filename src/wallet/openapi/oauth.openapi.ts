@@ -1,6 +1,6 @@
 import { object, type OpenApiPart, text } from '../../platform/http/openapi.js';
 
-/** What of OAuth is this service's own; the rest is as RFC 6749, 7009, 7591, 8414 and 9728 describe it. */
+/** The OAuth routes of this service; the rest is as RFC 6749, 7009, 7591, 8414 and 9728 describe it. */
 export const WALLET_OAUTH_OPENAPI: OpenApiPart = {
   tags: [],
   schemas: {

@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import { keccak256 } from 'viem';
 import { z } from 'zod';
 
-/** What owners of other kinds cannot be the hash of. */
+/** A prefix that keeps the hash apart from owners of other kinds. */
 const DOMAIN = 'x402-wallet/passkey/1:';
 const COORDINATE_BYTES = 32;
 

@@ -54,7 +54,7 @@ const Intent = z.object({
   deal: AcceptedOffer.optional(),
   /** Of one that is `reserved`: an answer that says to be paid for, which the chain has not shown yet. */
   result: Result.optional(),
-  /** What was bought is saved at the hub: under which name, by what access, and what is there. */
+  /** The purchase is saved at the hub: its name, its access token, and the stored file. */
   save: z
     .object({
       name: z.string(),
@@ -78,7 +78,7 @@ interface Asked extends FetchRequest {
   readonly tool?: ToolCall | undefined;
 }
 
-/** What is done at the URL, as it is shown and kept: a method of HTTP, or the call of a tool. */
+/** The request at the URL, as it is shown and stored: a method of HTTP, or the call of a tool. */
 export function methodOf({ method, tool }: Asked): string {
   return tool === undefined ? method : `tools/call ${tool.name}`;
 }

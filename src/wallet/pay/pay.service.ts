@@ -270,7 +270,7 @@ export class PayService {
   }
 }
 
-/** What the chain has shown to be paid, where its answer was lost. */
+/** The record of a purchase whose answer was lost and whose payment the chain proves. */
 function paidFor({ name }: NonNullable<Purchase['save']>): Pick<Intent, 'state' | 'save'> {
   return { state: 'paid', save: { name } };
 }

@@ -168,7 +168,7 @@ export class PaymentRecords {
     return views.map(({ body, bodyEncoding, isCutOff, contentType, ...view }) => view);
   }
 
-  /** What the owner is asked for an intent, where nothing was charged for it since. */
+  /** The open question to the owner about an intent, if nothing was charged for it since. */
   async #askedView(session: Session, intentId: string): Promise<PaymentView | undefined> {
     const standing = await this.asking.ofIntent(session, intentId);
     if (standing === undefined || standing.state === 'used') return undefined;

@@ -12,7 +12,7 @@ const PAUSE_MS = 200;
 const LATER: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 const RANGE = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15})$/;
 
-/** What a file has to be, as far as that is known before it is there. */
+/** The expected SHA-256 and size of a file, as far as its offer names them. */
 export interface ExpectedFile {
   /** Hex without `0x`. */
   readonly sha256?: string | undefined;
@@ -152,7 +152,7 @@ function over(): void {
   // Nothing to do.
 }
 
-/** What broke off is tried again. */
+/** A connection that broke off is retried. */
 function cut(error: unknown): undefined {
   if (error instanceof FetchError) return;
   if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;

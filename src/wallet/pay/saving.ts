@@ -159,7 +159,7 @@ export function withoutBody(answer: OpenAnswer): FetchAnswer {
   return { ...answer, body: Buffer.alloc(0), isCutOff: false };
 }
 
-/** What a seller gives to be shown again. */
+/** Reads the seller's access token. */
 export function accessIn({ headers }: Pick<OpenAnswer, 'headers'>): string | undefined {
   const access = headers[ACCESS];
   return access !== undefined && access.length <= ACCESS_MAX ? access : undefined;
@@ -200,7 +200,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What the seller has made of the payment is not known then: it is pending. */
+/** The seller's result is unknown then, so the payment is pending. */
 export function brokenOff(error: unknown): undefined {
   if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
 }

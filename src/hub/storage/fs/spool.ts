@@ -7,7 +7,7 @@ import { PayloadDigest } from '../payload-digest.js';
 import { padded } from '../storage-provider.js';
 import { writeAll } from './journal.js';
 
-/** What no upload takes: older files are left-overs of processes that are gone. */
+/** Longer than any upload: older files are left over from processes that are gone. */
 const LEFT_OVER_MS = 3_600_000;
 
 /** Where long payloads wait until they are whole: synced, padded, and named by their paths. */

@@ -13,7 +13,7 @@ const REST_MAX_MS = 60_000;
  */
 export type BatchCallResult = boolean | 'alone' | 'silent';
 
-/** What came of a round: a word for each question; `unanswered` where the node may not take such rounds at all. */
+/** The result of a round: an outcome for each question; `unanswered` where the node may refuse such rounds in general. */
 export type RoundOutcome = readonly boolean[] | 'unanswered' | 'silent';
 
 export interface Waiting<T> {

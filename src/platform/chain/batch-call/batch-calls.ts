@@ -27,7 +27,7 @@ const CALLS_MAX = 50;
 const ACCOUNTS_MAX = 100;
 /** Below what a transaction may have at most (EIP-7825), which some nodes hold calls to as well. */
 const GAS_MAX = 16_000_000n;
-/** What takes up more than this part of the whole is asked alone. */
+/** A call that uses more than this part of a round is sent alone. */
 const SHARE = 8;
 /** The rest of the program takes little. */
 const CALLS_MAX_BYTES = PROGRAM_MAX_BYTES - 8192;
@@ -104,7 +104,7 @@ export class BatchCalls {
   }
 }
 
-/** What a node does not do, or does not do in time, it may do for each question alone. */
+/** A round that fails or times out may succeed for each question alone. */
 function readRound(
   outcome: RpcOutcome,
   read: (value: unknown) => readonly boolean[] | undefined,

@@ -28,5 +28,5 @@ export type SilenceCause =
    * It waited too long or behind too many, among transactions or isolated calls; it was not sent.
    */
   | 'not_sent'
-  /** What it said is of another chain, and is not looked at. */
+  /** The answer belongs to another chain and is dropped. */
   | 'wrong_chain';

@@ -2,7 +2,7 @@ import type { Hex } from 'viem';
 import { z } from 'zod';
 import { readAddress, readBytes } from '../../../protocol/payment/wire-values.js';
 
-/** What Privy answers, as far as it is used. Nothing of an answer is believed before it passed here. */
+/** The answers of Privy, as far as they are used. No answer is used before it passed these schemas. */
 
 const hex = z.string().transform((text, context): Hex => {
   const read = readBytes(text);

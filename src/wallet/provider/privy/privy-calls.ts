@@ -13,7 +13,7 @@ const PASSING: ReadonlySet<ProviderOutcome> = new Set([
   'unreachable',
 ]);
 
-/** What an outcome says about Privy; a refusal of one request says nothing. */
+/** The condition of Privy that an outcome shows; a refusal of one request shows none. */
 const CONDITIONS: Readonly<Partial<Record<ProviderOutcome, ProviderCondition>>> = {
   credentials_refused: 'provider_credentials_refused',
   server_error: 'provider_unreachable',

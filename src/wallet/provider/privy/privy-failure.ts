@@ -5,7 +5,7 @@ import type { ProviderOutcome } from '../../wallet-observer.js';
 /** A request to Privy that did not do what it was for. */
 export interface PrivyFailure {
   readonly outcome: Exclude<ProviderOutcome, 'ok'>;
-  /** What Privy asks us to wait, where it says so. */
+  /** The pause that Privy asks for, if it does. */
   readonly retryAfterMs: number | undefined;
 }
 
