@@ -9,6 +9,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
 import { unknownOption, USAGE } from './usage.mjs';
 
