@@ -55,7 +55,8 @@ export class HubBuckets {
   }
 
   /**
-   * Removes the files of a bucket one by one, and then the bucket. A repeat continues an interrupted removal.
+   * Removes the files of a bucket one by one, and then the bucket. A repeat continues an interrupted removal. An upload of
+   * the same key that came meanwhile, to another bucket perhaps, stays.
    *
    * @throws HubRefusal 404 for an unknown bucket; 409 where the bucket has more files than one request removes.
    */
@@ -70,8 +71,11 @@ export class HubBuckets {
         return;
       }
       await Promise.all(
-        files.map(async ({ id }) => {
-          await this.storage.note({ op: 'remove', owner, id });
+        files.map(async ({ id, order }) => {
+          // A file that is for sale is not removed up to an order.
+          const isPriced = (await this.index.lookUp(owner, id))?.terms !== undefined;
+          if (isPriced) await this.storage.note({ op: 'price', owner, id, terms: '' });
+          await this.storage.note({ op: 'remove', owner, id, upTo: order });
           this.stats.note('remove');
         }),
       );

@@ -75,6 +75,7 @@ export class HubService {
     describe: () => Promise<NewObject>,
     pieces: AsyncIterable<Uint8Array>,
     owner: string | undefined,
+    agreed: () => Promise<void> = () => Promise.resolve(),
   ): Promise<StoredObject> {
     this.index.assertSound();
     const room = this.limits.begin(owner);
@@ -84,6 +85,7 @@ export class HubService {
       if (upload.bytes === 0) throw HubRefusal.malformed('empty file');
       assertNames(object);
       await room.close(object);
+      await agreed();
       return object;
     };
     try {

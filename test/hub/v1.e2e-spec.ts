@@ -172,6 +172,14 @@ describe('/v1 of a private hub', () => {
     expect((await me.ask('POST', path, formOf({}))).status).toBe(400);
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`many${at}`, 'x']));
     expect((await me.ask('POST', path, formOf(many))).status).toBe(400);
+    await me.make('elsewhere', 'file');
+    expect((await me.put('elsewhere', 'taken.txt', 'x')).status).toBe(202);
+    // A name that is too long, and a key of another bucket.
+    for (const refused of ['n'.repeat(5000), 'taken.txt']) {
+      const mixed = await me.ask('POST', path, formOf({ 'five.txt': 'five', [refused]: 'x' }));
+      expect([400, 409]).toContain(mixed.status);
+    }
+    expect((await me.ask('DELETE', pathOf('elsewhere'))).status).toBe(200);
     expect((await me.list('', 'form')).objects.map(({ key }) => key).sort()).toEqual([
       'one.txt',
       'two.txt',

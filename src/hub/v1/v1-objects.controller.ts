@@ -175,7 +175,10 @@ export class V1ObjectsController {
     }
   }
 
-  /** Files of a form, each named `files`. No file is stored before the whole form has arrived and matches the signature. */
+  /**
+   * Files of a form, each named `files`. No file is stored before the whole form has arrived and matches the signature,
+   * and nothing speaks against any of its files.
+   */
   @Post('buckets/:bucket/objects')
   @ApiParam(BUCKET_IN_PATH)
   @ApiConsumes('multipart/form-data')
@@ -209,7 +212,7 @@ export class V1ObjectsController {
           await part.fields;
           return this.#newObject(owner, bucket, part.filename);
         };
-        return this.hub.storeStream(described, part.bytes, owner);
+        return this.hub.storeStream(described, part.bytes, owner, part.agreed);
       });
       if (stored.length === 0) {
         throw HubRefusal.malformed("no files (use form field 'files')");

@@ -11,6 +11,12 @@ export interface FilePart {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** All fields, when the whole form has come in as it should. */
   readonly fields: Promise<ReadonlyMap<string, string>>;
+  /**
+   * To be called when nothing speaks against this file: resolves when that holds for every file of the form.
+   *
+   * @throws what one of the files was refused with.
+   */
+  readonly agreed: () => Promise<void>;
 }
 
 /** Most files of one form. */
@@ -86,6 +92,14 @@ async function readFiles<T>(
   const incoming: PassThrough[] = [];
   const taking: Promise<T>[] = [];
   const whole = outcome<ReadonlyMap<string, string>>();
+  const all = outcome<undefined>();
+  let agreed = 0;
+  const agree = async (): Promise<void> => {
+    agreed += 1;
+    await whole.promise;
+    if (agreed === taking.length) all.resolve(undefined);
+    await all.promise;
+  };
   const fail = (error: unknown): void => {
     stop.abort(error);
   };
@@ -113,9 +127,12 @@ async function readFiles<T>(
     const bytes = new PassThrough();
     incoming.push(bytes);
     stream.pipe(bytes);
-    const made = take({ filename: given, bytes, fields: whole.promise });
+    const made = take({ filename: given, bytes, fields: whole.promise, agreed: agree });
     taking.push(made);
-    made.catch(fail);
+    made.catch((error: unknown) => {
+      fail(error);
+      all.reject(error);
+    });
   });
   parser.on('filesLimit', () => {
     fail(HubRefusal.malformed(`the form has more than ${FILES_MOST} files`));
