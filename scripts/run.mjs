@@ -60,11 +60,11 @@ function checkNode() {
 
 const STAMP = join(ROOT, 'node_modules', '.installed-from');
 
+/** Of the lock file alone: other changes of package.json, such as of its scripts, install nothing. */
 function lockDigest() {
-  const hash = createHash('sha256');
-  for (const file of ['package.json', 'package-lock.json'])
-    hash.update(readFileSync(join(ROOT, file)));
-  return hash.digest('hex');
+  return createHash('sha256')
+    .update(readFileSync(join(ROOT, 'package-lock.json')))
+    .digest('hex');
 }
 
 function installPackages() {
