@@ -71,7 +71,7 @@ describe('another scheme', () => {
         },
       );
       const verify = (payment: Payment, balanceNeeded = 0n, allowanceNeeded = 0n) => {
-        const inFlight = { balanceNeeded, allowanceNeeded, hasSponsoredPermit: false };
+        const inFlight = { balanceNeeded, allowanceNeeded, hasSponsoredPermit: false, claims: 0 };
         return verifier.verify(payment, { inFlight, recentReverts: 0 });
       };
       return { verify, asked };
@@ -168,6 +168,7 @@ describe('another scheme', () => {
     expect(kinds).toEqual([
       { x402Version: 2, scheme: 'exact', network: 'eip155:56' },
       expect.objectContaining({ scheme: 'upto' }),
+      { x402Version: 2, scheme: 'batch-settlement', network: 'eip155:56' },
       ...[{ x402Version: 2, scheme: 'toy', network: 'eip155:56' }].map((kind) => ({
         ...kind,
         extra: { collector: expect.stringMatching(new RegExp(COLLECTOR, 'i')) },

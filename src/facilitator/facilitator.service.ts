@@ -19,7 +19,8 @@ import {
 } from '../protocol/payment/parse-payment.js';
 import type { Payment, Purpose } from '../protocol/payment/payment.js';
 import { type JsonObject, readAddress } from '../protocol/payment/wire-values.js';
-import type { Reason } from '../protocol/reasons.js';
+import { type Reason, REASONS } from '../protocol/reasons.js';
+import type { ReasonFacts } from '../protocol/reasons/reason-facts.js';
 import { isSchemeName } from '../protocol/schemes/registry.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
@@ -101,7 +102,9 @@ export class FacilitatorService {
     const found = await this.#reasonAgainst(parsed, idempotencyKey);
     const { reason, extra } = found;
     this.observer.verified(subject, reason, performance.now() - begun);
-    const payer = payerOf(parsed.ok ? parsed.payment : parsed.correspondent, request);
+    const named = payerOf(parsed.ok ? parsed.payment : parsed.correspondent, request);
+    const facts: ReasonFacts | undefined = reason && REASONS[reason];
+    const payer = facts?.isWithoutPayer === 'always' ? {} : named;
     if (reason === undefined) {
       return { isValid: true, ...payer, ...(extra !== undefined && { extra }) };
     }

@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sandboxAccount } from '../../sandbox/accounts.js';
 import type { Body, Json } from '../support/payments.js';
 import { World } from '../support/world.js';
+import type { Case } from './cases.js';
 import {
   channelCases,
   channelSettles,
   type ChannelStage,
   setChannelStage,
 } from './channel-cases.js';
+import { CHANNEL_DIFFERENCES } from './channel-differences.js';
 import { Reference } from './reference.js';
 
 /** Reasons of the reference, without their prefix; the others follow a transaction that fails. */
@@ -97,14 +99,89 @@ describe('messages about channels at the reference facilitator', () => {
   });
 });
 
+describe('messages about channels at this service and at the reference facilitator', () => {
+  let world: World;
+  let url: string;
+  let reference: Reference['client'];
+
+  beforeAll(async () => {
+    world = await World.start();
+    reference = new Reference(world.anvil.url, world.chainId, 'local', REFERENCE_SIGNER.key).client;
+    ({ url } = await world.service());
+  });
+  afterAll(() => world.stop());
+
+  async function ours(act: 'verify' | 'settle', body: Body): Promise<string> {
+    const response = await fetch(`${url}/${act}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return said((await response.json()) as object);
+  }
+
+  async function theirs(act: 'verify' | 'settle', body: Body): Promise<string> {
+    const { paymentPayload, paymentRequirements } = body;
+    try {
+      return said(await reference[act](paymentPayload as never, paymentRequirements as never));
+    } catch {
+      return 'throws';
+    }
+  }
+
+  function difference(
+    { name, whenThrown }: Case,
+    act: 'verify' | 'settle',
+    said: { readonly own: string; readonly other: string },
+  ): readonly string[] {
+    const { own, other } = said;
+    const expected = CHANNEL_DIFFERENCES[`${act} ${name}`] ?? other;
+    const isExpected =
+      other === 'throws' && CHANNEL_DIFFERENCES[`${act} ${name}`] === undefined
+        ? whenThrown !== undefined && own.includes(` ${whenThrown}`)
+        : own === expected;
+    return isExpected ? [] : [`${act} ${name}: theirs ${other}, ours ${own}`];
+  }
+
+  it('are verified alike', async () => {
+    const cases = await channelCases(await setChannelStage(world));
+    const differences: string[] = [];
+    for (const one of cases) {
+      const [own, other] = [await ours('verify', one.body), await theirs('verify', one.body)];
+      differences.push(...difference(one, 'verify', { own, other }));
+    }
+    expect(differences).toEqual([]);
+    expect(cases.length).toBeGreaterThanOrEqual(100);
+  });
+
+  it('are settled alike, on channels of their own', async () => {
+    const [own, other] = [
+      await channelSettles(await setChannelStage(world)),
+      await channelSettles(await setChannelStage(world)),
+    ];
+    const differences: string[] = [];
+    for (const [index, one] of own.entries()) {
+      const another = other[index]?.body ?? one.body;
+      const answers = {
+        own: await ours('settle', one.body),
+        other: await theirs('settle', another),
+      };
+      differences.push(...difference(one, 'settle', answers));
+    }
+    expect(differences).toEqual([]);
+    expect(own.length).toBeGreaterThanOrEqual(40);
+  });
+});
+
 /** An answer without what has to differ: transactions, channels and payers of each side. */
 function said(answer: object): string {
   const { isValid, success, invalidReason, errorReason, ...more } = answer as Json;
   const { payer, amount, transaction, extra } = more;
   const verdict = { true: 'valid', false: 'invalid' }[String(isValid)];
   const { channelState, ...state } = { ...(extra as object) } as Json;
+  // Names of this service's own stand beside them.
   const told = Object.entries({ ...state, ...(channelState as object) })
-    .filter(([name]) => name !== 'channelId')
+    .filter(([name]) => !['channelId', 'settlementId', 'logIndex', 'batchSize'].includes(name))
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
   return [
     verdict ?? (success === true ? 'success' : 'failure'),

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
-import type { FacilitatorClient } from '@x402/core/server';
+import { type FacilitatorClient, HTTPFacilitatorClient } from '@x402/core/server';
 import { InMemoryClientChannelStorage } from '@x402/evm/batch-settlement/client';
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage';
 import { type Abi, type Address, encodeFunctionData, type Hex } from 'viem';
@@ -29,6 +29,10 @@ const ESCROW: Abi = ESCROW_ABI;
 type Facilitator = (world: World) => Promise<FacilitatorClient>;
 
 const FACILITATORS: readonly (readonly [string, Facilitator])[] = [
+  [
+    'this service',
+    async (world) => new HTTPFacilitatorClient({ url: (await world.service()).url }),
+  ],
   [
     'the reference facilitator',
     ({ anvil, chainId }) =>

@@ -89,7 +89,15 @@ describe('what is wrong with a body that is no request', () => {
 
 describe('what is wrong with the scheme', () => {
   it.each<[string, JsonObject, Finding]>([
-    ['of V2', V2, { path: 'paymentRequirements.scheme', expected: 'exact or upto', got: 'permit' }],
+    [
+      'of V2',
+      V2,
+      {
+        path: 'paymentRequirements.scheme',
+        expected: 'exact or upto or batch-settlement',
+        got: 'permit',
+      },
+    ],
     ['of V1', V1, { path: 'paymentRequirements.scheme', expected: 'exact', got: 'permit' }],
   ])('an unknown scheme %s', (_, body, finding) => {
     const sent = changed(body, REQUIREMENTS, { scheme: 'permit' });

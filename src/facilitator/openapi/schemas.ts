@@ -8,7 +8,7 @@ import {
   UNIX_SECONDS_SCHEMA as unixSeconds,
 } from '../../protocol/payment/wire-schemas.js';
 import { REASONS } from '../../protocol/reasons.js';
-import { allMethods, allSchemes } from '../../protocol/schemes/registry.js';
+import { allMethodNames, allSchemes } from '../../protocol/schemes/registry.js';
 import { V1PaymentRequestDto, V2PaymentRequestDto } from '../dto/payment-request.dto.js';
 import {
   anything,
@@ -37,7 +37,7 @@ const state = {
   ],
 };
 
-const method = { type: 'string', enum: allMethods().map(({ name }) => name) };
+const method = { type: 'string', enum: allMethodNames() };
 
 const explained = object({ diagnosis: schemaRef('Diagnosis') }, ['diagnosis'], {
   additionalProperties: false,

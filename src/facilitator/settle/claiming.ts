@@ -26,11 +26,13 @@ import { KEY_REFUSALS } from './key-binding.js';
 import { BACKGROUND_STEP_FAILED, DeferredSteps } from './deferred-steps.js';
 import { RequesterWait } from './requester-wait.js';
 import type { SettleAnswer } from './settle-answer.js';
-import type { NamedContext, Round } from './settle-context.js';
+import type { NamedContext, Round, SettleRequest } from './settle-context.js';
 import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 /** A step whose answer was lost is asked again after this time. */
 const ASK_AGAIN_MS = 100;
+/** How much longer a seller waits than a buyer. */
+const PATIENT = 2;
 
 /** The steps of a request in the ledger once its payment was judged: it claims, or joins a claim. */
 @Injectable()
@@ -149,7 +151,7 @@ export class Claiming {
     { request }: NamedContext,
     step: () => Promise<T>,
   ): Promise<T> {
-    const until = request.arrivedAt + this.config.settleWaitMs;
+    const until = this.#deadlineOf(request);
     const isOver = (): boolean =>
       !request.connection.isWritable || Date.now() + ASK_AGAIN_MS > until;
     for (;;) {
@@ -224,6 +226,15 @@ export class Claiming {
     return { answer: waited.answer };
   }
 
+  /**
+   * Milliseconds since the epoch. No buyer waits for a repeatable action, and the stock manager takes "pending" for a
+   * failure: the answer comes later.
+   */
+  #deadlineOf({ arrivedAt, payment }: SettleRequest): number {
+    const { isRepeatable = false } = actionOf(payment.claim);
+    return arrivedAt + this.config.settleWaitMs * (isRepeatable ? PATIENT : 1);
+  }
+
   #waitFor(context: NamedContext, ref: ClaimRef): RequesterWait {
     const { request, answers, requester, identity } = context;
     const { isRepeatable = false, reasons } = actionOf(request.payment.claim);
@@ -235,7 +246,7 @@ export class Claiming {
       authorizationId: identity.authorizationId,
       connection: request.connection,
       finality: request.finality,
-      deadlineAt: request.arrivedAt + this.config.settleWaitMs,
+      deadlineAt: this.#deadlineOf(request),
       deferred: this.deferred,
       acknowledged: this.acknowledged,
       isRepeatable,

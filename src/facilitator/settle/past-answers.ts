@@ -61,7 +61,11 @@ export class PastAnswers {
     const until = finder.until();
     const isUsed = await finder.isUsed(request.payment, reason, chain, until);
     if (isUsed === false && reason !== reasons.expired) return refused;
-    const past = await this.#fromArchive(context, isUsed !== false, isKeyKnown);
+    const past = await this.#fromArchive(
+      context,
+      isUsed !== false || isRepeatable === true,
+      isKeyKnown,
+    );
     if (past.kind === 'answer') return past.answer;
     if (isUsed === false) return refused;
     // Whether the payee was paid is not known: neither the refusal nor its advice would be true.

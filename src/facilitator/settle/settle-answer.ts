@@ -1,6 +1,7 @@
 import type { Hex } from 'viem';
 import type { ResponseEcho } from '../../protocol/payment/parse-payment.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
+import type { ReasonFacts } from '../../protocol/reasons/reason-facts.js';
 import type { Finality, SettlementView } from '../../settlement/model/settlement.js';
 import type { Refused } from '../refusal.js';
 import type { PaidBy } from '../status/used-authorization-finder.js';
@@ -109,6 +110,11 @@ export class SettleAnswers {
     };
   }
 
+  /** Of what was done before, by a transaction that is not known. */
+  doneBefore(): SettleAnswer {
+    return this.#answer({ success: true, transaction: '' }, 200);
+  }
+
   /** 202: the settlement is this requester's to look up; nothing is known of its outcome yet. */
   accepted(
     view: { id: string; transaction?: Hex | undefined },
@@ -128,11 +134,13 @@ export class SettleAnswers {
     retryAfterSeconds?: number,
   ): SettleAnswer {
     const { payerAsSent, networkAsSent } = this.correspondent;
+    const facts: ReasonFacts | undefined = body.errorReason && REASONS[body.errorReason];
+    const isNamed = payerAsSent !== undefined && facts?.isWithoutPayer !== 'always';
     return {
       status,
       body: {
         ...body,
-        ...(payerAsSent !== undefined && { payer: payerAsSent }),
+        ...(isNamed && { payer: payerAsSent }),
         network: networkAsSent,
       },
       settlementId: this.settlementId,

@@ -6,6 +6,7 @@ import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { SettlementModule } from '../../settlement/settlement.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { Claiming } from './claiming.js';
+import { DoneFacts } from './done-facts.js';
 import { LostClaims } from './lost-claims.js';
 import { DeferredSteps } from './deferred-steps.js';
 import { PastAnswers } from './past-answers.js';
@@ -25,6 +26,7 @@ export class SettleModule {
         LostClaims,
         PastAnswers,
         Claiming,
+        DoneFacts,
         SettleService,
       ],
       exports: [SettleService, settlement],

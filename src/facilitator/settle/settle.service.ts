@@ -1,8 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { delay } from '../../platform/concurrency/timing.js';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
+import type { Payment } from '../../protocol/payment/payment.js';
+import type { Reason } from '../../protocol/reasons.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { Binding } from '../../settlement/ledger/binding.js';
 import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
@@ -22,6 +26,7 @@ import {
 import { ArchivedPayments } from '../status/archived-payments.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';
 import { Claiming } from './claiming.js';
+import { DoneFacts } from './done-facts.js';
 import { boundPaymentOf, KEY_REFUSALS, KeyBinding } from './key-binding.js';
 import { DeferredSteps } from './deferred-steps.js';
 import { PastAnswers } from './past-answers.js';
@@ -40,6 +45,9 @@ interface Known {
  */
 const ROUNDS_MAX = 5;
 
+/** Between two looks at claims that a payout waits for: less than a block takes. */
+const CLAIMS_AGAIN_MS = 200;
+
 /** Settles a payment once, for any number of requests, and gives each the one true answer. */
 @Injectable()
 export class SettleService {
@@ -54,6 +62,8 @@ export class SettleService {
     private readonly archived: ArchivedPayments,
     private readonly deferred: DeferredSteps,
     @Inject(ProcessRegistry) private readonly processes: Pick<ProcessRegistry, 'processId'>,
+    private readonly doneFacts: DoneFacts,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
   ) {}
 
   /** @returns `undefined` when the client closed the connection. */
@@ -64,18 +74,51 @@ export class SettleService {
     if (refusal !== undefined) return answers.failure(refusal);
     const chain = this.chains.served(payment.requirements.chainId);
     if (chain === undefined) return answers.failure('network_unavailable');
-    const identity = identityOf(payment);
-    const context = this.#contextOf(request, answers, chain, identity);
     try {
-      return identity === undefined
-        ? await this.#refuseNameless(context)
-        : await this.#settleNamed(this.#named(context, identity));
+      const completed = await this.#completed(request);
+      if (typeof completed === 'string') return answers.failure(completed);
+      const answer = await this.#settle({ ...request, payment: completed }, answers, chain);
+      return answer && (await this.doneFacts.added(answer, completed, answers, chain));
     } catch (error) {
       if (error instanceof ChainUnavailableError || error instanceof RedisUnavailableError) {
         return answers.failure('network_unavailable');
       }
       throw error;
     }
+  }
+
+  async #settle(
+    request: SettleRequest,
+    answers: SettleAnswers,
+    chain: EvmChain,
+  ): Promise<SettleAnswer | undefined> {
+    const identity = identityOf(request.payment);
+    const context = this.#contextOf(request, answers, chain, identity);
+    return identity === undefined
+      ? this.#refuseNameless(context)
+      : this.#settleNamed(this.#named(context, identity));
+  }
+
+  /**
+   * The payment with the part that only the chain knows. Claims of the same receiver that are under way change that part:
+   * they are awaited, as long as that leaves time for the rest.
+   */
+  async #completed({ payment, arrivedAt }: SettleRequest): Promise<Payment | Reason> {
+    const until = arrivedAt + this.config.settleWaitMs / 2;
+    for (;;) {
+      const completed = await this.verifier.completed(payment);
+      if (typeof completed === 'string' || completed === payment) return completed;
+      if (Date.now() >= until || !(await this.#isBeingClaimed(completed))) return completed;
+      await delay(CLAIMS_AGAIN_MS);
+    }
+  }
+
+  async #isBeingClaimed(payment: Payment): Promise<boolean> {
+    const identity = identityOf(payment);
+    const { requirements, claim } = payment;
+    if (identity === undefined || claim.from === undefined) return false;
+    const { inFlight } = await this.store.look(identity, { ...requirements, payer: claim.from });
+    return inFlight.claims > 0;
   }
 
   /** Look, verify, claim or join, wait; again where another requester moved the settlement meanwhile. */
@@ -105,7 +148,10 @@ export class SettleService {
     });
     switch (assessed.kind) {
       case 'good':
-        return this.claiming.claim(context, assessed.verification);
+        // Another sender has done it, or an earlier settlement that has left the ledger.
+        return assessed.verification.isDone === true
+          ? { answer: answers.doneBefore() }
+          : this.claiming.claim(context, assessed.verification);
       case 'same':
         return this.#join(context, assessed.known, binding);
       case 'taken':

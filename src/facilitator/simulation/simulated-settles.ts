@@ -155,7 +155,8 @@ export class SimulatedSettles {
     const action = actionOf(payment.claim);
     const { reasons, settlesLess } = action;
     const identity = identityOf(payment);
-    const details = simulatedDetailsOf(payment);
+    // What is played is paid to a payee: a deposit is not.
+    const details = action.paysInto === undefined ? simulatedDetailsOf(payment) : undefined;
     if (
       identity === undefined ||
       details === undefined ||

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
+import { judgeOf } from '../../protocol/schemes/registry.js';
 import { type BoundPayment, isOfPayment } from '../../settlement/ledger/binding.js';
 import {
   type ArchivedSettlement,
@@ -75,7 +75,7 @@ export class ArchivedPayments {
     if (match.kind === 'other_terms') {
       return isSold ? { kind: 'sold_to_another', view: undefined } : { kind: 'unknown' };
     }
-    const { isRepeatable } = actionOf(payment.claim);
+    const { isRepeatable } = judgeOf(payment.claim);
     const isOwn =
       isSoldToKey(view, requester.keyTag) || (isSold && view.sale.requester === requester.id);
     if (isSold && !isRepeatable && !isOwn) return { kind: 'sold_to_another', view };

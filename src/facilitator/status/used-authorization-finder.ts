@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
-import { isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
+import { accountOf, isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { delay, withTimeout } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
+import { judgeOf } from '../../protocol/schemes/registry.js';
 import type { HiddenUse } from '../../protocol/schemes/scheme.js';
 
 /** About three hours of BNB Chain: an authorization used earlier is refused without its hash. */
@@ -59,7 +59,7 @@ export class UsedAuthorizationFinder {
   ): Promise<boolean | undefined> {
     const ref = refOfPayment(payment);
     if (ref === undefined) return false;
-    const action = actionOf(payment.claim);
+    const action = judgeOf(payment.claim);
     if (reason === action.reasons.used) return true;
     const may = action.mayHideUse(reason);
     if (may === 'no') return false;
@@ -111,5 +111,6 @@ export function refOfPayment({ requirements, claim }: Payment): AuthorizationRef
   const { asset, payTo, amount } = requirements;
   const { method, from: payer, nonce } = claim;
   if (payer === undefined || nonce === undefined) return undefined;
-  return { method, asset, payer, nonce: BigInt(nonce), payTo, amount };
+  const { paysInto } = judgeOf(claim);
+  return { method, asset, payer, nonce: BigInt(nonce), payTo, amount, ...accountOf(paysInto) };
 }

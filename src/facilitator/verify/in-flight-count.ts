@@ -2,7 +2,7 @@ import type { ChainView } from '../../platform/chain/chain-view.js';
 import { decodeUint } from '../../protocol/evm/call-results.js';
 import { balanceOfCall, type Call } from '../../protocol/evm/calls.js';
 import type { Payment } from '../../protocol/payment/payment.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
+import { actionOf, judgeOf } from '../../protocol/schemes/registry.js';
 import { type GoodVerdict, type Refusal, refuseByState } from '../../protocol/schemes/verdict.js';
 import type { InFlight } from '../../settlement/ledger/queries/in-flight.js';
 import type { PayerMeans } from '../../settlement/ledger/settlement-store.js';
@@ -24,12 +24,14 @@ export async function countInFlight(
   { balanceNeeded, allowanceNeeded, hasSponsoredPermit }: InFlight,
   { authorization }: GoodVerdict,
 ): Promise<InFlightCount> {
+  const takesNothing = judgeOf(authorization).needsNoTransaction?.(amount) === true;
+  if (takesNothing) return { kind: 'enough', means: NOTHING_NEEDED };
   const action = actionOf(authorization);
   const { reasons } = action;
-  if (action.needsNoTransaction?.(amount) === true)
-    return { kind: 'enough', means: NOTHING_NEEDED };
+  const kind = action.inFlightKindOf(authorization);
+  if (kind === 'n' || kind === 'c') return { kind: 'enough', means: NOTHING_NEEDED };
   // Its nonce is that of the permit in flight, or counts on it: one after the other.
-  if (hasSponsoredPermit && action.inFlightKindOf(authorization) === 's') {
+  if (hasSponsoredPermit && kind === 's') {
     return { kind: 'short', refusal: refuseByState(reasons.insufficientAllowance) };
   }
   const needed = allowanceNeeded > 0n ? action.allowanceCall?.(authorization, asset) : undefined;

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Hex } from 'viem';
+import { isDone } from '../../platform/chain/authorization-use.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/near-head.js';
@@ -15,7 +16,7 @@ import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
+import { judgeOf } from '../../protocol/schemes/registry.js';
 import {
   type GoodVerdict,
   type Refusal,
@@ -113,13 +114,18 @@ export class PaymentVerifier {
   refusalByLists({ requirements, claim }: Payment): Reason | undefined {
     const { admission } = this.config;
     const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = admission;
-    const asset = assetNameOf(requirements);
-    if (assetsDeny.has(asset) || assetsAllow?.has(asset) === false) return 'asset_not_allowed';
+    const judge = judgeOf(claim);
+    const parties = judge.partiesOf?.(claim);
+    for (const { asset, payTo } of parties ?? [requirements]) {
+      const name = assetNameOf({ chainId: requirements.chainId, asset });
+      if (assetsDeny.has(name) || assetsAllow?.has(name) === false) return 'asset_not_allowed';
+      if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
+    }
+    // What needs no transaction costs nothing, however little it brings; what is no payment is judged by what it brings.
     const { payTo, amount } = requirements;
-    if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
-    // What needs no transaction costs nothing, however little it brings.
-    if (actionOf(claim).needsNoTransaction?.(amount) === true) return undefined;
+    if (parties !== undefined || judge.needsNoTransaction?.(amount) === true) return undefined;
     if (payTo === claim.from && !admission.allowsPaymentsToOneself) return 'payment_to_oneself';
+    const asset = assetNameOf(requirements);
     return amount < (minAmounts.get(asset) ?? LEAST_AMOUNT) ? 'amount_too_small' : undefined;
   }
 
@@ -183,7 +189,58 @@ export class PaymentVerifier {
       : first;
     if (!verification.isValid) return verification;
     if ((await record).recentReverts >= REVERTS_MAX) return refuse('payer_suspended');
+    if (verification.isDone === true) await this.#confirmDone(payment, verification);
+    else if (this.#bringsTooLittle(payment, verification)) return refuse('amount_too_small');
     return { ...verification, ...(dataSuffix !== undefined && { dataSuffix }) };
+  }
+
+  /**
+   * That there is nothing to do is said by two endpoints, where two are there.
+   *
+   * @throws ChainUnavailableError where they do not both say so.
+   */
+  async #confirmDone({ requirements }: Payment, { authorization }: GoodVerdict): Promise<void> {
+    const { chainId, asset, payTo, amount } = requirements;
+    const unnamed = { tokenName: undefined, tokenVersion: undefined };
+    const done = { chainId, asset, payTo, amount, authorization, payerHasCode: false, ...unnamed };
+    const confirmed = await this.chains.get(chainId)?.quorumRead({
+      what: 'what is said to be done',
+      read: async (view) => {
+        const value = await isDone(view, done);
+        return { value, key: String(value) };
+      },
+    });
+    if (confirmed !== true) throw new ChainUnavailableError(chainId, 'twice the same');
+  }
+
+  /** Whether a transaction would bring less of each token than the least amount of one payment. */
+  #bringsTooLittle({ requirements: { chainId } }: Payment, { brings }: GoodVerdict): boolean {
+    if (brings === undefined) return false;
+    const { minAmounts } = this.config.admission;
+    return [...brings].every(
+      ([asset, amount]) =>
+        amount < (minAmounts.get(assetNameOf({ chainId, asset })) ?? LEAST_AMOUNT),
+    );
+  }
+
+  /**
+   * The payment with what the chain alone can say of it: see `Judge.completed`. Asked of a node at the newest block.
+   *
+   * @throws ChainUnavailableError
+   */
+  async completed(payment: Payment): Promise<Payment | Reason> {
+    const { claim, requirements } = payment;
+    const judge = judgeOf(claim);
+    if (judge.completed === undefined) return payment;
+    const chain = this.chains.get(requirements.chainId);
+    if (chain === undefined) {
+      throw new ChainUnavailableError(requirements.chainId, 'what a payment is of');
+    }
+    const { value } = await chain.verifyNearHead(
+      async (view) => judge.completed?.(claim, view) ?? claim,
+      () => 'newest',
+    );
+    return typeof value === 'string' ? value : { ...payment, claim: value };
   }
 
   /** Judges again until the newest block is late enough, or as long as that is worth waiting for. */
@@ -223,7 +280,7 @@ export class PaymentVerifier {
     const chain = this.chains.get(payment.requirements.chainId);
     if (identity.signedTag === known.signedTag && chain !== undefined) {
       const { claim } = payment;
-      const reason = actionOf(claim).termsMismatch(payment, claim, chain);
+      const reason = judgeOf(claim).termsMismatch(payment, claim, chain);
       return reason === undefined ? { kind: 'same' } : { kind: 'refused', reason };
     }
     const verdict = await this.verifyTerms(payment);
@@ -260,7 +317,7 @@ export class PaymentVerifier {
   async #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
     const { senders } = this;
     const { chainId } = requirements;
-    const sole = actionOf(claim).soleSenderOf?.(claim);
+    const sole = judgeOf(claim).soleSenderOf?.(claim);
     const sender = await senders.senderFor({
       chainId,
       spread: BigInt(claim.nonce ?? 0),
@@ -311,7 +368,7 @@ function isUnsure(verification: Counted): verification is Unsure {
 
 function verify(payment: Payment, context: VerifyContext, scope: VerifyScope): Promise<Verdict> {
   const { claim } = payment;
-  return actionOf(claim).verify(payment, claim, context, scope);
+  return judgeOf(claim).verify(payment, claim, context, scope);
 }
 
 function neededHead(verdict: Verdict): NeededHead {

@@ -5,7 +5,7 @@ import { identityOf, type PaymentIdentity } from '../../protocol/payment/identit
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { actionOf } from '../../protocol/schemes/registry.js';
+import { judgeOf } from '../../protocol/schemes/registry.js';
 import type { Refusal } from '../../protocol/schemes/verdict.js';
 import { started } from '../../protocol/started.js';
 import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
@@ -140,7 +140,7 @@ export class VerifyService {
   ): Promise<VerifyOutcome | undefined> {
     // A settle of it was answered, and the ledger lost its claim since.
     const isTold = toldKeyTag !== undefined && (keyTag === '' || toldKeyTag !== keyTag);
-    const { isRepeatable } = actionOf(payment.claim);
+    const { isRepeatable } = judgeOf(payment.claim);
     if (known === undefined) {
       if (!isTold || isRepeatable) return undefined;
       const terms = await this.verifier.verifyTerms(payment);
@@ -157,11 +157,20 @@ export class VerifyService {
     const isOfAnother = isSold ? !isSoldToKey(known, keyTag) : isTold;
     if (isOfAnother && !isRepeatable) return invalid('duplicate_settlement');
     if (isFailure(known)) return undefined;
-    if (isRepeatable) return isOnItsWay ? VALID : undefined;
+    if (isRepeatable) return isOnItsWay ? this.#validOf(payment) : undefined;
     const isOwn = keyTag !== '' && [known.sale.soldKeyTag, known.sale.boundKeyTag].includes(keyTag);
     if (isWaitedFor && !isOwn) return invalid('duplicate_settlement');
     // The buyer got "pending", or its seller closed the connection: the chain would show the nonce as used.
-    return isOnItsWay ? VALID : undefined;
+    return isOnItsWay ? this.#validOf(payment) : undefined;
+  }
+
+  /** With what the scheme says of it as the chain stands. */
+  async #validOf(payment: Payment): Promise<VerifyOutcome> {
+    const judge = judgeOf(payment.claim);
+    const chain = this.chains.served(payment.requirements.chainId);
+    if (judge.extraOf === undefined || chain === undefined) return VALID;
+    const extra = await chain.withView(async (view) => judge.extraOf?.(payment.claim, view));
+    return extra === undefined ? VALID : { isValid: true, extra };
   }
 
   /** @returns `undefined`: the refusal stays as it is. */
@@ -172,14 +181,14 @@ export class VerifyService {
     reason: Reason,
   ): Promise<VerifyOutcome | undefined> {
     const { archived } = this;
-    const { reasons, isRepeatable } = actionOf(payment.claim);
+    const { reasons, isRepeatable } = judgeOf(payment.claim);
     const mayBeGood = keyTag !== '' || isRepeatable;
     // Of two refusals one is as good as the other.
     if (!archived.isOn || (reason !== reasons.used && !mayBeGood)) return undefined;
     const past = await archived.of(payment, identity, { id: '', keyTag }, true);
     switch (past.kind) {
       case 'paid':
-        return VALID;
+        return this.#validOf(payment);
       case 'sold_to_another':
         return invalid('duplicate_settlement');
       case 'refused':

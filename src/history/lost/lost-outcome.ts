@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem';
-import type { AuthorizationUse } from '../../platform/chain/authorization-use.js';
+import { accountOf, type AuthorizationUse } from '../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import { isPresent } from '../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
-import { actionOf, isMethodName } from '../../protocol/schemes/registry.js';
+import { actionOf, allMethods, isMethodName } from '../../protocol/schemes/registry.js';
 import type { Action } from '../../protocol/schemes/scheme.js';
 import { hexOf } from '../postgres/bytea.js';
 import type { ChainEvidence } from '../reconciliation/chain-evidence.js';
@@ -183,13 +183,17 @@ function paymentOf(row: SettlementRow): LostPayment | undefined {
   if (method === null || !isMethodName(method) || deadline === null || nonce === null) {
     return undefined;
   }
+  // What needs no authorization of a payer is known by more than the books have.
+  if (!allMethods().some(({ name }) => name === method)) return undefined;
   if (asset === undefined || payer === undefined || payTo === undefined || amount === null) {
     return undefined;
   }
+  const action = actionOf({ method, ...(scheme !== null && { scheme }) });
+  const signed = { method, asset, payer, nonce: BigInt(nonce), payTo, amount: BigInt(amount) };
   return {
-    ref: { method, asset, payer, nonce: BigInt(nonce), payTo, amount: BigInt(amount) },
+    ref: { ...signed, ...accountOf(action.paysInto) },
     deadline: BigInt(deadline),
-    action: actionOf({ method, ...(scheme !== null && { scheme }) }),
+    action,
   };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
 import {
   aBooked,
   addressOf,
@@ -183,5 +184,41 @@ describe('a transaction beside the settlements that name it', () => {
       'log_without_settlement',
       'log_without_settlement',
     ]);
+  });
+});
+
+describe('a transaction of channels beside the settlements that name it', () => {
+  const COLLECTOR: Address = '0x4020806089470a89826cb9fb1f4059150b550004';
+  const ESCROW: Address = '0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003';
+  const channels = { scheme: 'batch-settlement' } as const;
+  const deposit = aBooked({ ...channels, logIndex: 3 });
+  const paidIn = [
+    aUse(0),
+    aTransfer(1, { payTo: COLLECTOR }),
+    aTransfer(2, { payer: COLLECTOR, payTo: ESCROW }),
+  ];
+
+  it('has nothing to say of deposits that are right', () => {
+    expect(compare(seen({ logs: paidIn }), deposit)).toEqual([]);
+    const byPermit2 = aBooked({ ...channels, ...permit2 });
+    expect(compare(seen({ logs: [aTransfer(0, { payTo: ESCROW })] }), byPermit2)).toEqual([]);
+  });
+
+  it('names a deposit that the logs do not show, and a block that differs', () => {
+    expect(names(seen({ logs: [] }), deposit)).toEqual(['settled_without_log']);
+    const twice = aBooked({ ...channels, id: 'two' });
+    expect(names(seen({ logs: paidIn }), deposit, twice)).toEqual(['settled_without_log']);
+    const elsewhere = aBooked({ ...channels, blockNumber: 8n });
+    expect(names(seen({ logs: paidIn }), elsewhere)).toEqual(['block_differs']);
+    const money = [aUse(0, { nonce: 9n }), ...paidIn.slice(1)];
+    expect(names(seen({ logs: money }), deposit)).toEqual(['log_without_settlement']);
+  });
+
+  it('takes what the escrow moved for a payout, a refund or a claim', () => {
+    for (const method of ['channel-claim', 'channel-settle', 'channel-refund']) {
+      const one = aBooked({ ...channels, method, amount: 0n, logIndex: undefined });
+      expect(compare(seen({ logs: [aTransfer(0, { payer: ESCROW })] }), one)).toEqual([]);
+      expect(compare(seen({ logs: [] }), one)).toEqual([]);
+    }
   });
 });

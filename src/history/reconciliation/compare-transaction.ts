@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem';
+import { CHANNEL_ESCROW, ERC3009_COLLECTOR } from '../../protocol/evm/contracts.js';
 import {
   AUTHORIZATION_USED_TOPIC,
   type ReceiptLog,
@@ -49,9 +50,11 @@ export function compareTransaction(
         .map((one) => finding('sender_differs', one, hash, { found: transaction.from }));
   if (!transaction.isSuccess) return [...senders, ...paid.map(of('settled_without_log'))];
   const logs = new TransactionLogs(transaction);
+  const isOfChannel = ({ scheme }: RecordedSettlement): boolean => scheme === 'batch-settlement';
   return [
     ...senders,
-    ...logs.comparePaid(paid),
+    ...logs.compareChannels(paid.filter(isOfChannel)),
+    ...logs.comparePaid(paid.filter((one) => !isOfChannel(one))),
     // A foreign transaction may have paid a settlement that failed here: the payment was presented
     // elsewhere.
     ...(isOurs ? [...logs.compareUnpaid(unpaid), ...logs.leftOver()] : []),
@@ -79,6 +82,40 @@ class TransactionLogs {
       } else others.push(one);
     }
     for (const one of others) findings.push(...this.#compareOther(one));
+    return findings;
+  }
+
+  /**
+   * Money into a channel goes by way of the escrow, and the logs of what a receiver takes out or gives back do not
+   * name it: who asks for it first has it done for all. What the escrow moved in such a transaction is theirs together.
+   */
+  compareChannels(paid: readonly RecordedSettlement[]): readonly Finding[] {
+    const { hash } = this.transaction;
+    if (paid.length === 0) return [];
+    const findings = paid.flatMap((one) => {
+      const isDeposit = one.method === 'eip3009' || one.method === 'permit2';
+      const own = this.#free().find(
+        ({ asset, payer, payTo, amount }) =>
+          asset === one.asset &&
+          payer === one.payer &&
+          amount === one.amount &&
+          (payTo === CHANNEL_ESCROW || payTo === ERC3009_COLLECTOR),
+      );
+      if (isDeposit && own === undefined) return [finding('settled_without_log', one, hash)];
+      if (isDeposit && own !== undefined) this.#taken.add(own.logIndex);
+      return this.#compareBlock(one);
+    });
+    const moved = this.#transfers.filter(({ payer, payTo }) =>
+      [payer, payTo].some((one) => one === CHANNEL_ESCROW || one === ERC3009_COLLECTOR),
+    );
+    for (const { logIndex } of moved) this.#taken.add(logIndex);
+    for (const use of this.#uses) {
+      const isOfDeposit = paid.some(
+        ({ asset, payer, nonce }) =>
+          use.asset === asset && use.payer === payer && use.nonce === nonce,
+      );
+      if (isOfDeposit) this.#taken.add(use.logIndex);
+    }
     return findings;
   }
 

@@ -14,6 +14,8 @@ export interface RecordedSettlement {
   readonly blockHash: Hex | undefined;
   readonly logIndex: number | undefined;
   readonly method: string | undefined;
+  /** The first scheme of this service where it is missing. */
+  readonly scheme?: string;
   readonly asset: Address | undefined;
   readonly payer: Address | undefined;
   readonly payTo: Address | undefined;

@@ -9,12 +9,14 @@ import {
 } from '../../protocol/payment/payment-facts.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { actionOf, methodNamed } from '../../protocol/schemes/registry.js';
+import type { PaidAccount } from '../../protocol/schemes/scheme.js';
 import type { BlockPoint } from './chain-queries.js';
 import type { ChainView } from './chain-view.js';
 
 export function refOf(payment: AcceptedPayment): AuthorizationRef {
   const { method } = payment.authorization;
   const { asset, payer, payTo, amount } = transferOf(payment);
+  const { paysInto } = actionOf(payment.authorization);
   return {
     method,
     asset,
@@ -22,7 +24,17 @@ export function refOf(payment: AcceptedPayment): AuthorizationRef {
     nonce: authorizationNonceOf(payment),
     payTo,
     amount,
+    ...accountOf(paysInto),
   };
+}
+
+/** Where the transfer of an authorization goes, and how that is shown, where it is not to the payee. */
+export function accountOf(
+  paysInto: PaidAccount | undefined,
+): Pick<AuthorizationRef, 'payTo' | 'isShownByLogs'> {
+  if (paysInto === undefined) return {};
+  const { account, isShownByLogs } = paysInto;
+  return { payTo: account, isShownByLogs };
 }
 
 /** The state of an authorization on the chain. */

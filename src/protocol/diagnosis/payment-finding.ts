@@ -1,6 +1,6 @@
 import type { Payment } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
-import { actionOf } from '../schemes/registry.js';
+import { judgeOf } from '../schemes/registry.js';
 import type { Finding } from './finding.js';
 
 /**
@@ -10,7 +10,7 @@ import type { Finding } from './finding.js';
  */
 export function paymentFinding(reason: Reason, payment: Payment, now: number): Finding | undefined {
   const { claim } = payment;
-  return actionOf(claim).explain?.(reason, payment, claim, { now }) ?? OWN[reason]?.(payment);
+  return judgeOf(claim).explain?.(reason, payment, claim, { now }) ?? OWN[reason]?.(payment);
 }
 
 type Own = (payment: Payment) => Finding;

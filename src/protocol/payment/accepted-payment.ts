@@ -28,6 +28,7 @@ export function assetNameOf(payment: { chainId: number; asset: Address }): strin
 /**
  * What a settlement counts for while it is in flight: `e` the payer's balance, `p` balance and what it has
  * approved (Permit2), `s` balance and its one sponsored permit, which brings its own approval, `a` balance
- * and the one transaction of its own that is mined first.
+ * and the one transaction of its own that is mined first, `n` nothing, as it takes no
+ * money of a payer, `c` no money either, but a payout of the same receiver waits for it.
  */
-export type InFlightKind = 'e' | 'p' | 's' | 'a';
+export type InFlightKind = 'e' | 'p' | 's' | 'a' | 'n' | 'c';

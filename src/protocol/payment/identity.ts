@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
 import type { Authorization } from '../evm/authorization.js';
 import type { ActionMethod } from '../evm/transfer-method.js';
-import { actionOf, methodNamed } from '../schemes/registry.js';
+import { actionOf, judgeOf, kindNamed } from '../schemes/registry.js';
 import { hashOf } from './hash.js';
 import type { Payment } from './payment.js';
 
@@ -29,7 +29,7 @@ export function authorizationIdOf(
   payer: Address,
   nonce: bigint,
 ): string {
-  return hashOf(methodNamed(method).keyOf(chainId, asset, payer, nonce));
+  return hashOf(kindNamed(method).keyOf(chainId, asset, payer, nonce));
 }
 
 /**
@@ -47,7 +47,7 @@ export function settlementIdOf(
 
 /** `undefined` for a claim that no wallet can have signed: it is refused before it needs a name. */
 export function identityOf({ requirements, claim }: Payment): PaymentIdentity | undefined {
-  const parts = actionOf(claim).signedPartsOf(claim, requirements);
+  const parts = judgeOf(claim).signedPartsOf(claim, requirements);
   if (parts === undefined) return undefined;
   const { key, terms, domain, signature = claim.signature } = parts;
   // A payment that is new to the ledger is verified without its tags, so they are made when they are asked for.

@@ -1,4 +1,5 @@
-import type { Reason } from '../reasons.js';
+import { type Reason, REASONS } from '../reasons.js';
+import type { ReasonFacts } from '../reasons/reason-facts.js';
 import { payerIn, schemeNamed } from '../schemes/registry.js';
 import { readBuilderCodes } from './builder-code.js';
 import { chainIdOf, chainIdOfV1Name } from './network.js';
@@ -64,7 +65,14 @@ export function parsePayment(
 ): ParsedPayment {
   const { paymentPayload: payload, paymentRequirements } = envelope;
   const correspondent = readCorrespondent(payload, paymentRequirements);
-  const refuse = (reason: Reason): ParsedPayment => ({ ok: false, reason, correspondent });
+  const refuse = (reason: Reason): ParsedPayment => {
+    const facts: ReasonFacts = REASONS[reason];
+    const asked =
+      facts.isWithoutPayer === undefined
+        ? correspondent
+        : { ...correspondent, payerAsSent: undefined };
+    return { ok: false, reason, correspondent: asked };
+  };
 
   const version = payload['x402Version'];
   if (version !== 1 && version !== 2) return refuse('invalid_x402_version');
@@ -91,12 +99,11 @@ export function parsePayment(
   if (required === undefined) return refuse('invalid_payment_requirements');
 
   const accepted = version === 1 ? payload : readOptionalObject(payload['accepted']);
-  const claim = accepted && scheme.readClaim(payload, version, paymentRequirements);
+  const claim = accepted && scheme.readClaim(payload, version, paymentRequirements, purpose);
   if (accepted === undefined || claim === undefined) {
-    return refuse(scheme.unreadable?.(payload) ?? 'invalid_payload');
+    return refuse(scheme.unreadable?.(payload, purpose) ?? 'invalid_payload');
   }
 
-  const amount = scheme.amountOf?.(claim) ?? required.amount;
   const label = version === 2 ? readPaymentIdentifier(payload) : undefined;
   const builderCodes = readBuilderCodes(payload, version);
   const acceptedNetwork = accepted['network'];
@@ -110,7 +117,7 @@ export function parsePayment(
     ok: true,
     payment: {
       purpose,
-      requirements: { ...required, amount },
+      requirements: { ...required, ...scheme.ownTermsOf?.(claim) },
       accepted: { scheme: accepted['scheme'], network: acceptedNetwork },
       claim,
       dialect,

@@ -8,16 +8,19 @@ export const BATCH_SETTLEMENT_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning: 'The buyer accepted another scheme than `batch-settlement`.',
+    isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_network_mismatch: {
     fault: 'buyer',
     retry: 'new-payment',
     meaning: 'The buyer accepted another network than the requirements name.',
+    isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_payload_type: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The payload type or the transfer method is not supported.',
+    meaning: 'The payload type or the transfer method is not supported, or a part is missing.',
+    isWithoutPayer: 'unread',
   },
   invalid_batch_settlement_evm_channel_id_mismatch: {
     fault: 'buyer',
@@ -154,21 +157,57 @@ export const BATCH_SETTLEMENT_REASONS = {
     fault: 'seller',
     retry: 'never',
     meaning: 'The claim has no signature of the receiver authorizer, and this service signs none.',
+    isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_authorizer_address_mismatch: {
     fault: 'seller',
     retry: 'never',
-    meaning:
-      'The rows of the claim have different receiver authorizers, or another one has signed.',
+    meaning: 'The rows of the claim have different receiver authorizers.',
+    isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_claim_simulation_failed: {
     fault: 'seller',
     retry: 'never',
     meaning: 'A row of the claim would fail on the chain, and all others with it.',
+    isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_nothing_to_settle: {
     fault: 'seller',
     retry: 'later',
     meaning: 'The receiver has claimed nothing of this token that was not paid out.',
+    isWithoutPayer: 'always',
+  },
+  invalid_batch_settlement_evm_claim_transaction_failed: {
+    fault: 'chain',
+    retry: 'same',
+    meaning: 'The claim was mined and reverted, or did not bring its channels to the totals.',
+  },
+  invalid_batch_settlement_evm_settle_simulation_failed: {
+    fault: 'seller',
+    retry: 'later',
+    meaning: 'The payout would fail on the chain as it stands now.',
+    isWithoutPayer: 'always',
+  },
+  invalid_batch_settlement_evm_settle_transaction_failed: {
+    fault: 'chain',
+    retry: 'same',
+    meaning: 'The payout was mined and reverted, or paid nothing.',
+  },
+  invalid_batch_settlement_evm_refund_no_balance: {
+    fault: 'seller',
+    retry: 'never',
+    meaning: 'Nothing to refund: the channel holds no more than was claimed, or the amount is 0.',
+    isWithoutPayer: 'always',
+  },
+  invalid_batch_settlement_evm_refund_simulation_failed: {
+    fault: 'seller',
+    retry: 'never',
+    meaning: 'The refund would fail on the chain as it stands now.',
+    isWithoutPayer: 'always',
+  },
+  invalid_batch_settlement_evm_refund_transaction_failed: {
+    fault: 'chain',
+    retry: 'same',
+    meaning: 'The refund was mined and reverted, or its event was not found.',
   },
 } as const satisfies ReasonTable;

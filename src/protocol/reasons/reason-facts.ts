@@ -11,6 +11,8 @@ export interface ReasonFacts {
   /** 200 unless named: an x402 answer is data, whatever it says. */
   readonly status?: 400 | 401 | 403 | 409 | 413 | 429;
   readonly meaning: string;
+  /** Where the reference names no payer with it: in every answer, or where the payload could not be read. */
+  readonly isWithoutPayer?: 'always' | 'unread';
 }
 
 export type ReasonTable = Readonly<Record<string, ReasonFacts>>;

@@ -14,6 +14,8 @@ export interface AuthorizationRef {
   readonly payTo?: Address;
   /** Atomic units. */
   readonly amount?: bigint;
+  /** Whether the calldata of its use does not name it: its event and its transfer show it. */
+  readonly isShownByLogs?: boolean;
 }
 
 /** An authorization that some transaction presents to the chain, read from its calldata. */
@@ -28,17 +30,20 @@ export interface PresentedAuthorization {
 }
 
 /** Topics of a log filter, as in JSON-RPC: `null` takes anything, a list takes any of its members. */
-type LogTopics = readonly (Hex | readonly Hex[] | null)[];
+export type LogTopics = readonly (Hex | readonly Hex[] | null)[];
+
+/** What makes two requests for an action the same. */
+export interface ActionKind {
+  readonly name: ActionMethod;
+  /** What the chain executes at most once, as the parts of its name. */
+  keyOf(chainId: number, asset: Address, payer: Address, nonce: bigint): readonly HashPart[];
+}
 
 /**
  * How the chain keeps an authorization from being executed twice, and where it shows that it was. Several
  * schemes may share one method.
  */
-export interface AuthorizationMethod {
-  readonly name: ActionMethod;
-  /** The key that the chain executes at most once, as the parts of its name. */
-  keyOf(chainId: number, asset: Address, payer: Address, nonce: bigint): readonly HashPart[];
-
+export interface AuthorizationMethod extends ActionKind {
   /** Asks the chain whether an authorization was executed or cancelled. */
   stateCall(ref: AuthorizationRef): Call;
   /** `undefined` where the answer cannot be decoded. */

@@ -1,5 +1,5 @@
 import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem';
-import { MULTICALL3, type SchemeContracts } from '../evm/contracts.js';
+import { CHANNEL_ESCROW, MULTICALL3, type SchemeContracts } from '../evm/contracts.js';
 import type { PresentedAuthorization } from './authorization-method.js';
 import { actionBySelector } from './registry.js';
 
@@ -15,7 +15,7 @@ export function presentedAuthorizations(
   if (to === null) return [];
   const target = to.toLowerCase() as Address;
   const calls = target === MULTICALL3 ? innerCalls(data) : [{ target, callData: data }];
-  return calls.flatMap((call) => presentedIn(call, contracts));
+  return calls.flatMap(ofEscrow).flatMap((call) => presentedIn(call, contracts));
 }
 
 interface InnerCall {
@@ -45,6 +45,22 @@ function innerCalls(data: Hex): readonly InnerCall[] {
     return args.length === 1 ? args[0] : args[1];
   } catch {
     return [];
+  }
+}
+
+const ESCROW_MULTICALL = parseAbi(['function multicall(bytes[] data)']);
+
+/** The escrow of channels runs several calls of its own in one, too. */
+function ofEscrow(call: InnerCall): readonly InnerCall[] {
+  const { target, callData } = call;
+  if (target.toLowerCase() !== CHANNEL_ESCROW || callData.length > CALLDATA_MAX_DIGITS) {
+    return [call];
+  }
+  try {
+    const [inner] = decodeFunctionData({ abi: ESCROW_MULTICALL, data: callData }).args;
+    return inner.map((one) => ({ target, callData: one }));
+  } catch {
+    return [call];
   }
 }
 

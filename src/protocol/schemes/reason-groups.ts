@@ -5,6 +5,7 @@ export const NOT_YET_VALID: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_exact_evm_payload_authorization_valid_after',
   'permit2_payment_too_early',
   'permit2_not_yet_valid',
+  'invalid_batch_settlement_evm_payload_authorization_valid_after',
 ]);
 
 /** A signature that is not the payer's, in any scheme. */

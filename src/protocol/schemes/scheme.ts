@@ -8,10 +8,10 @@ import type { ReceiptLog, Transfer } from '../evm/logs.js';
 import type { PayerTransaction } from '../evm/payer-transaction.js';
 import type { AcceptedPayment, InFlightKind } from '../payment/accepted-payment.js';
 import type { HashPart } from '../payment/hash.js';
-import type { Claim, Payment, Requirements } from '../payment/payment.js';
+import type { Claim, Payment, Purpose, Requirements } from '../payment/payment.js';
 import type { JsonObject } from '../payment/wire-values.js';
 import type { Reason } from '../reasons.js';
-import type { AuthorizationMethod, PresentedAuthorization } from './authorization-method.js';
+import type { ActionKind, LogTopics, PresentedAuthorization } from './authorization-method.js';
 import type { Verdict, VerifyContext, VerifyScope } from './verdict.js';
 
 /**
@@ -29,14 +29,25 @@ export interface Scheme {
   readonly sponsoredExtensions?: readonly string[];
   /** The actions of the scheme: at most one for each method. */
   readonly actions: readonly Action[];
-  /** Reads what the buyer sent for the seller's offer; `undefined` where a field is missing or of the wrong type. */
-  readClaim(payload: JsonObject, version: 1 | 2, requirements: JsonObject): Claim | undefined;
+  /** What it can be asked about where nothing is settled by it. */
+  readonly judges?: readonly Judge[];
+  /**
+   * Reads what was sent for the seller's offer; `undefined` where a field is missing or of the wrong type.
+   *
+   * @param purpose - a claim to settle has to be one of an action.
+   */
+  readClaim(
+    payload: JsonObject,
+    version: 1 | 2,
+    requirements: JsonObject,
+    purpose: Purpose,
+  ): Claim | undefined;
   /** Why a payload is refused that it cannot read; `invalid_payload` where it does not say. */
-  unreadable?(payload: JsonObject): Reason;
+  unreadable?(payload: JsonObject, purpose: Purpose): Reason;
   /** Reads the amount that is required, where not every integer will do. */
   readAmount?(sent: unknown): bigint | undefined;
-  /** The amount to settle, atomic units, where it differs from the required one. */
-  amountOf?(claim: Claim): bigint;
+  /** What a claim itself says of amount (atomic units), token and payee: the requirements may say another. */
+  ownTermsOf?(claim: Claim): Partial<Pick<Requirements, 'amount' | 'asset' | 'payTo'>>;
   /** The payer exactly as sent, in whatever state the rest of the payload is. */
   payerAsSent(inner: JsonObject): unknown;
   /** Contracts without which a chain does not have it. */
@@ -135,13 +146,32 @@ export interface StateEvidence<A extends Authorization> {
   isDone(outcome: CallOutcome, authorization: A): boolean | undefined;
 }
 
+/** An account that is paid in the place of the payee. */
+export interface PaidAccount {
+  readonly account: Address;
+  /** Whether only logs show which authorization was used: calldata does not name it. */
+  readonly isShownByLogs: boolean;
+}
+
+/** Details of an action that is done. */
+export interface Told {
+  /** Atomic units. */
+  readonly amount?: bigint;
+  readonly extra?: JsonObject;
+}
+
+/** Logs of one contract. */
+export interface LogTrace {
+  readonly address: Address;
+  readonly topics: LogTopics;
+}
+
 /**
- * One thing a scheme can be asked to settle, by one method. It answers questions and changes nothing. What
- * is optional is left out by an action that is like most: it is sold once, in full, by any lane, at the usual
- * price.
+ * Judges one kind of request. It answers questions and changes nothing. What is optional is left out by one that
+ * is like most: it is a payment, that is sold once, in full, by any lane.
  */
-export interface Action<C extends Claim = Claim, A extends Authorization = Authorization> {
-  readonly method: AuthorizationMethod;
+export interface Judge<C extends Claim = Claim, A extends Authorization = Authorization> {
+  readonly method: Pick<ActionKind, 'name'>;
   readonly reasons: ActionReasons;
 
   /**
@@ -149,8 +179,19 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
    * are delivered once.
    */
   readonly isRepeatable?: boolean;
-
-  // ---------------------------------------------------------------- a request
+  /**
+   * Tokens and those who get them, where it is no payment of the required amount: then that is not compared with the
+   * least amount of the token.
+   */
+  partiesOf?(claim: C): readonly Pick<Requirements, 'asset' | 'payTo'>[];
+  /** Where its transfer goes, where that is not to the payee. */
+  readonly paysInto?: PaidAccount;
+  /**
+   * The same claim with what the chain alone can say of it, where that is part of its identity.
+   *
+   * @throws ChainUnavailableError
+   */
+  completed?(claim: C, chain: ChainReader): Promise<C | Reason>;
 
   /** `undefined` for a claim that no wallet can have signed. */
   signedPartsOf(claim: C, requirements: Requirements): SignedParts | undefined;
@@ -160,6 +201,12 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
    * @throws ChainUnavailableError when the chain cannot be asked.
    */
   verify(payment: Payment, claim: C, context: VerifyContext, scope: VerifyScope): Promise<Verdict>;
+  /**
+   * What a verify answer says of a payment that is under way or done.
+   *
+   * @throws ChainUnavailableError
+   */
+  extraOf?(claim: C, chain: ChainReader): Promise<JsonObject | undefined>;
   /**
    * The first broken one of the checks that need neither the chain, nor the clock, nor the signature. For
    * payments known to be signed.
@@ -182,6 +229,35 @@ export interface Action<C extends Claim = Claim, A extends Authorization = Autho
   readonly settlesLess?: boolean;
   /** Whether an amount is settled by the record alone: there is nothing to send. */
   needsNoTransaction?(amount: bigint): boolean;
+}
+
+/**
+ * One thing a scheme can be asked to settle, by one method; see {@link Judge}. What is optional is left out by an
+ * action whose transaction is like most: it comes at the usual price.
+ */
+export interface Action<
+  C extends Claim = Claim,
+  A extends Authorization = Authorization,
+> extends Judge<C, A> {
+  readonly method: ActionKind;
+
+  /**
+   * What a settle answer says of it once it is done; absent where it says no more than that.
+   *
+   * @param logs - of its transaction.
+   * @param chain - at the block of that, where the node still has it.
+   * @returns `undefined` where the contract does not answer as it should, or another transaction did it.
+   * @throws ChainUnavailableError
+   */
+  told?(
+    claim: C,
+    logs: readonly ReceiptLog[],
+    chain: Pick<ChainReader, 'call' | 'chainId'>,
+  ): Promise<Told | undefined>;
+  /** Whether a success is answered without these details where they cannot be read. Else it waits for them. */
+  readonly mayBeUntold?: boolean;
+  /** The logs among which its transaction is found, where others may have sent that. */
+  traceOf?(claim: C, chainId: number): LogTrace;
 
   // ---------------------------------------------------------------- its authorization
 

@@ -45,6 +45,10 @@ export interface GoodVerdict {
   readonly payerHasCode: boolean;
   /** The scheme's own fields of a verify answer. */
   readonly extra?: JsonObject;
+  /** What it is for is done, by the state of the contract: there is nothing to send. */
+  readonly isDone?: boolean;
+  /** Atomic units of each token that its receivers get by it, where that is not the required amount. */
+  readonly brings?: ReadonlyMap<Address, bigint>;
 }
 
 export interface Refusal {

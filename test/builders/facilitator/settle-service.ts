@@ -1,4 +1,5 @@
 import { Claiming } from '../../../src/facilitator/settle/claiming.js';
+import { DoneFacts } from '../../../src/facilitator/settle/done-facts.js';
 import type { LostClaims } from '../../../src/facilitator/settle/lost-claims.js';
 import { DeferredSteps } from '../../../src/facilitator/settle/deferred-steps.js';
 import { PastAnswers } from '../../../src/facilitator/settle/past-answers.js';
@@ -57,7 +58,18 @@ export function aSettleService(world: SettleWorld): SettleService {
   );
   const past = new PastAnswers(finder, archived, lostClaims, told, settings);
   const chains = { served: () => ({}) } as unknown as ChainRegistry;
-  return new SettleService(store, chains, verifier, claiming, past, archived, owed, processes);
+  return new SettleService(
+    store,
+    chains,
+    verifier,
+    claiming,
+    past,
+    archived,
+    owed,
+    processes,
+    new DoneFacts(),
+    settings,
+  );
 }
 
 /** One that lets these verify, and does the rest itself. */

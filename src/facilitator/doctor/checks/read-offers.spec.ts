@@ -63,6 +63,11 @@ describe('offers', () => {
     [
       'another scheme',
       [v2Accept({ scheme: 'batch-settlement' })],
+      ['scheme_not_tried at terms.accepts[0].scheme'],
+    ],
+    [
+      'a scheme that is not served',
+      [v2Accept({ scheme: 'gift' })],
       ['scheme_not_served at terms.accepts[0].scheme'],
     ],
     ['no network', [v2Accept({ network: 56 })], ['schema at terms.accepts[0].network']],

@@ -129,10 +129,14 @@ function readScheme(sent: JsonObject, version: 1 | 2, shape: Shape): string | un
     shape.note('scheme', scheme, { expected, fix: 'Name the scheme.' });
     return undefined;
   }
-  if (schemeNamed(scheme, version) !== undefined) return scheme;
-  const fix = `This facilitator settles ${expected} in version ${version}; another one has to settle this offer.`;
+  const served = schemeNamed(scheme, version);
+  if (served !== undefined && served.judges === undefined) return scheme;
+  const fix =
+    served === undefined
+      ? `This facilitator settles ${expected} in version ${version}; another one has to settle this offer.`
+      : 'This facilitator settles it. It cannot be tried here: it is paid from a channel that a buyer has filled before.';
   shape.note('scheme', scheme, {
-    code: 'scheme_not_served',
+    code: served === undefined ? 'scheme_not_served' : 'scheme_not_tried',
     severity: 'warning',
     expected,
     fix,

@@ -222,8 +222,8 @@ export class UseSearch {
         (method.useEvents.length > 0
           ? method.isNamedIn(receipt.logs, ref)
           : presented.some((one) => isSameAuthorization(one, ref)));
-      const logIndex = transferOf(ref, receipt, presented);
       const moved = movedBy(ref, receipt, presented);
+      const logIndex = ref.isShownByLogs ? moved?.logIndex : transferOf(ref, receipt, presented);
       const value = isUser
         ? { transaction: hash, blockNumber, blockHash, logIndex, ...(moved && { moved }) }
         : undefined;

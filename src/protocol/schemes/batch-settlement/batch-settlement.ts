@@ -1,7 +1,32 @@
-import type { Scheme } from '../scheme.js';
-import { BATCH_SETTLEMENT } from './claims.js';
+import type { Judge, Scheme } from '../scheme.js';
+import { BATCH_SETTLEMENT, type VoucherClaim } from './claims.js';
 import { EIP3009_DEPOSIT, PERMIT2_DEPOSIT } from './deposit-actions.js';
-import { amountOf, payerAsSent, readChannelClaim, whyUnreadable } from './read-claim.js';
+import { ownTermsOf, payerAsSent, readClaim, whyUnreadable } from './read-claim.js';
+import { CLAIM, PAYOUT, REFUND } from './seller-actions.js';
+import { wrongChannel } from './verify-channel.js';
+import { verifyVoucher } from './verify-voucher.js';
+
+const UNSETTLED = 'invalid_batch_settlement_evm_payload_type';
+
+/** Vouchers, and a buyer's wish for a refund: the seller keeps the one and completes the other. */
+const VOUCHER: Judge<VoucherClaim> = {
+  method: { name: 'channel-voucher' },
+  reasons: {
+    used: UNSETTLED,
+    expired: UNSETTLED,
+    insufficientBalance: UNSETTLED,
+    insufficientAllowance: UNSETTLED,
+    simulationFailed: UNSETTLED,
+    transactionFailed: UNSETTLED,
+    noEvidence: UNSETTLED,
+  },
+  partiesOf: ({ config: { token, receiver } }) => [{ asset: token, payTo: receiver }],
+  signedPartsOf: () => undefined,
+  verify: verifyVoucher,
+  termsMismatch: wrongChannel,
+  mayHideUse: () => 'no',
+  needsNoTransaction: () => true,
+};
 
 /**
  * The x402 scheme `batch-settlement`. A buyer puts money into a channel once and signs a growing total with each
@@ -12,10 +37,11 @@ export const BATCH_SETTLEMENT_SCHEME: Scheme = {
   name: BATCH_SETTLEMENT,
   versions: [2],
   extensions: ['eip2612GasSponsoring'],
-  actions: [EIP3009_DEPOSIT, PERMIT2_DEPOSIT],
-  contracts: ['permit2', 'channelEscrow', 'erc3009Collector', 'permit2Collector'],
-  readClaim: (payload, _, requirements) => readChannelClaim(payload, requirements),
+  actions: [EIP3009_DEPOSIT, PERMIT2_DEPOSIT, CLAIM, PAYOUT, REFUND],
+  judges: [VOUCHER],
+  contracts: ['multicall3', 'permit2', 'channelEscrow', 'erc3009Collector', 'permit2Collector'],
+  readClaim: (payload, _, requirements, purpose) => readClaim(payload, requirements, purpose),
   unreadable: whyUnreadable,
-  amountOf,
+  ownTermsOf,
   payerAsSent,
 };

@@ -69,6 +69,10 @@ const CLAIM_ENTRY = 'ClaimEntry(bytes32 channelId,uint128 maxClaimableAmount,uin
 const CLAIM_ENTRY_TYPE = bytes32Word(keccakOfText(CLAIM_ENTRY));
 const CLAIM_BATCH_TYPE = bytes32Word(keccakOfText(`ClaimBatch(ClaimEntry[] claims)${CLAIM_ENTRY}`));
 
+const REFUND_TYPE = bytes32Word(
+  keccakOfText('Refund(bytes32 channelId,uint256 nonce,uint128 amount)'),
+);
+
 const separators = new Map<number, Word>();
 
 function escrowSeparator(chainId: number): Word {
@@ -129,6 +133,16 @@ export function claimBatchDigest(rows: readonly ClaimRow[], chainId: number): He
   });
   const list = bytes32Word(keccakOfHex(entries.join('')));
   return escrowDigest(chainId, keccakOfHex(CLAIM_BATCH_TYPE + list));
+}
+
+/** What the authorizer of a receiver signs for a refund. Amount in atomic units. */
+export function refundDigest(
+  channelId: Hex,
+  { refundNonce, amount }: { readonly refundNonce: bigint; readonly amount: bigint },
+  chainId: number,
+): Hex {
+  const struct = REFUND_TYPE + bytes32Word(channelId) + uintWord(refundNonce) + uintWord(amount);
+  return escrowDigest(chainId, keccakOfHex(struct));
 }
 
 /** Whether a key of its own signs the vouchers: else the payer does, as a key or as a contract. */

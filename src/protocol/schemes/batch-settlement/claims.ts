@@ -64,27 +64,49 @@ export interface Permit2DepositClaim extends ChannelClaim {
   readonly sponsoredPermit: SponsoredPermitClaim | undefined;
 }
 
-/** What is paid without a transaction: a signed promise, or the wish to have the rest back. */
+/** What is only verified: a signed promise, or the buyer's wish to have the rest back. */
 export interface VoucherClaim extends ChannelClaim {
-  readonly method: 'channel-voucher' | 'channel-refund';
+  readonly method: 'channel-voucher';
+  readonly isForRefund: boolean;
 }
 
-/** A receiver's request for what its vouchers are worth. It has no payer: `from` is the receiver. */
-export interface BatchClaim extends Claim {
+/** What a seller asks for of its own accord. It carries no authorization of a transfer: its nonce is in its scheme. */
+interface SellerClaim extends Claim {
   readonly scheme: typeof BATCH_SETTLEMENT;
+  readonly nonce: undefined;
+}
+
+/** A receiver's request for what its vouchers are worth. It has no payer: `from` is the receiver of the first row. */
+export interface BatchClaim extends SellerClaim {
   readonly method: 'channel-claim';
   readonly from: Address;
-  /** At least one, of one receiver and one token. */
+  /** May be of several receivers and tokens; none is refused where it is verified. */
   readonly rows: readonly ClaimRow[];
 }
 
 /** A receiver's request for what it has claimed of one token. */
-export interface PayoutClaim extends Claim {
-  readonly scheme: typeof BATCH_SETTLEMENT;
+export interface PayoutClaim extends SellerClaim {
   readonly method: 'channel-settle';
   /** The receiver. */
   readonly from: Address;
   readonly token: Address;
+  /** Atomic units since the beginning: all that was claimed. `undefined` until the chain was asked. */
+  readonly upTo: bigint | undefined;
+}
+
+/** A receiver's request to give money of a channel back to its payer, after what it claims of it. */
+export interface RefundClaim extends SellerClaim {
+  readonly method: 'channel-refund';
+  /** The payer of the channel. */
+  readonly from: Address;
+  readonly config: ChannelConfig;
+  /** Atomic units: an upper bound. */
+  readonly amount: bigint;
+  /** Of the channel: it is done once. */
+  readonly refundNonce: bigint;
+  readonly rows: readonly ClaimRow[];
+  /** Of the authorizer over the rows; `signature` is over the refund. */
+  readonly claimSignature: Hex | undefined;
 }
 
 export type DepositClaim = Eip3009DepositClaim | Permit2DepositClaim;

@@ -1,7 +1,7 @@
 import { type Address, decodeAbiParameters, decodeFunctionData, type Hex, parseAbi } from 'viem';
 import { uintWord } from '../../evm/abi-words.js';
 import { permit2AllowanceCall } from '../../evm/calls.js';
-import { CHANNEL_ESCROW, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
+import { CHANNEL_ESCROW, ERC3009_COLLECTOR, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
 import { innerSignatureOf } from '../../evm/erc6492.js';
 import type { ReceiptLog } from '../../evm/logs.js';
 import type { HashPart } from '../../payment/hash.js';
@@ -20,7 +20,8 @@ import {
   type Eip3009Deposit,
   type Permit2Deposit,
 } from './deposit.js';
-import { DEPOSIT, DEPOSITED_TOPIC, depositNonceOf } from './escrow.js';
+import { DEPOSIT, DEPOSITED_TOPIC, depositNonceOf, readChannel } from './escrow.js';
+import { channelExtra } from './verify-channel.js';
 import { depositMismatch, verifyDeposit } from './verify-deposit.js';
 
 const SIMULATION_FAILED = 'invalid_batch_settlement_evm_deposit_simulation_failed';
@@ -50,6 +51,15 @@ function mayHideUse(reason: Reason): HiddenUse {
 /** What both ways of a deposit answer alike. It is sold once: what is asked for with its voucher is given once. */
 const DEPOSIT_ANSWERS = {
   mayHideUse,
+  extraOf: async ({ voucher, config }, chain) => {
+    const { state } = (await readChannel(chain, voucher.channelId, config)) ?? {};
+    return state && channelExtra(voucher.channelId, state);
+  },
+  mayBeUntold: true,
+  told: async ({ voucher, config, amount }, _logs, chain) => {
+    const { state } = (await readChannel(chain, voucher.channelId, config)) ?? {};
+    return state && { amount, extra: { channelState: channelExtra(voucher.channelId, state) } };
+  },
   callOf: depositCallOf,
   transferOf: ({ from, config, amount }) => {
     return { asset: config.token, payer: from, payTo: CHANNEL_ESCROW, amount };
@@ -73,6 +83,8 @@ const REASONS = {
 export const EIP3009_DEPOSIT: Action<Eip3009DepositClaim, Eip3009Deposit> = {
   ...DEPOSIT_ANSWERS,
   method: EIP3009,
+  // The collector passes it on to the escrow, in the same call.
+  paysInto: { account: ERC3009_COLLECTOR, isShownByLogs: true },
   reasons: {
     ...REASONS,
     used: 'invalid_exact_evm_nonce_already_used',
@@ -126,6 +138,7 @@ export const EIP3009_DEPOSIT: Action<Eip3009DepositClaim, Eip3009Deposit> = {
 export const PERMIT2_DEPOSIT: Action<Permit2DepositClaim, Permit2Deposit> = {
   ...DEPOSIT_ANSWERS,
   method: PERMIT2_METHOD,
+  paysInto: { account: CHANNEL_ESCROW, isShownByLogs: false },
   reasons: {
     ...REASONS,
     used: 'permit2_invalid_nonce',

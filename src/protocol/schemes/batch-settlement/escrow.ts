@@ -11,6 +11,7 @@ import { readAggregated } from '../../evm/call-results.js';
 import { aggregateCall, balanceOfCall, type Call, selectorOf } from '../../evm/calls.js';
 import type { CallOutcome, ChainReader } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
+import type { ReceiptLog } from '../../evm/logs.js';
 import { type ChannelConfig, type ChannelState, configWords } from './channel.js';
 
 /** Calls of the escrow contract of `batch-settlement`, at the same address on every chain. */
@@ -24,6 +25,11 @@ export const DEPOSIT = selectorOf(
 
 /** `channelId`, `sender` (both indexed), `amount`, `newBalance` */
 export const DEPOSITED_TOPIC = keccakOfText('Deposited(bytes32,address,uint128,uint128)');
+
+/** `receiver`, `token`, `sender` (all indexed), `amount` */
+export const SETTLED_TOPIC = keccakOfText('Settled(address,address,address,uint128)');
+/** `channelId`, `sender` (both indexed), `amount` */
+export const REFUNDED_TOPIC = keccakOfText('Refunded(bytes32,address,uint128)');
 
 /** Gas of the reads of one channel; a token's answer to `balanceOf` is the dearest of them. */
 const STATE_GAS = 250_000n;
@@ -42,7 +48,7 @@ export interface ChannelReading {
  * @throws ChainUnavailableError
  */
 export async function readChannel(
-  chain: ChainReader,
+  chain: Pick<ChainReader, 'call'>,
   channelId: Hex,
   { payer, token }: Pick<ChannelConfig, 'payer' | 'token'>,
 ): Promise<ChannelReading | undefined> {
@@ -70,6 +76,23 @@ function wordsOf(
   if (result?.success !== true) return [];
   const words = result.returnData.slice(2).match(/.{64}/g) ?? [];
   return words.map((word) => BigInt(`0x${word}`));
+}
+
+/** The nonce of the next refund of a channel. */
+export function refundNonceCall(channelId: Hex): Call {
+  return { to: CHANNEL_ESCROW, data: `0x${REFUND_NONCE}${bytes32Word(channelId)}` };
+}
+
+/** The amount in the first log of the escrow with these topics; atomic units. */
+export function amountInLog(
+  logs: readonly ReceiptLog[],
+  wanted: readonly Hex[],
+): bigint | undefined {
+  const log = logs.find(
+    ({ address, topics }) =>
+      address === CHANNEL_ESCROW && wanted.every((topic, place) => topics[place] === topic),
+  );
+  return log && BigInt(log.data.slice(0, 66));
 }
 
 /** Gas of reading one channel of many. */

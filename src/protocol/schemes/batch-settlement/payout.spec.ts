@@ -3,15 +3,14 @@ import { type Address, encodeFunctionData, parseAbi } from 'viem';
 import {
   aChannelChain,
   aContext,
-  aManagerPayment,
   ESCROW,
   SELLER,
   TOKEN,
 } from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
 import { uintWord } from '../../evm/abi-words.js';
 import type { CallOutcome } from '../../evm/chain-reader.js';
-import type { Requirements } from '../../payment/payment.js';
-import { PAYOUT_EVIDENCE, payoutCallOf, verifyPayout } from './payout.js';
+import { refuse } from '../verdict.js';
+import { type Payout, PAYOUT_EVIDENCE, payoutCallOf, toBePaid, verifyPayout } from './payout.js';
 import { readPayout } from './read-claim.js';
 
 const outcomeOf = (claimed: bigint, settled: bigint): CallOutcome => ({
@@ -19,51 +18,47 @@ const outcomeOf = (claimed: bigint, settled: bigint): CallOutcome => ({
   data: `0x${uintWord(claimed)}${uintWord(settled)}`,
 });
 
-async function judge(
-  totals: CallOutcome,
-  requirements: Partial<Requirements> = {},
-  missing?: Address,
-) {
+async function judge(totals: CallOutcome, missing?: Address) {
   const claim = readPayout({ payload: { type: 'settle', receiver: SELLER, token: TOKEN } });
   if (claim === undefined) throw new Error('not read');
   const { chain: bare } = aChannelChain(missing === undefined ? {} : { missing });
   const chain = { ...bare, call: () => Promise.resolve(totals) };
-  return verifyPayout({ ...aManagerPayment(requirements), claim }, claim, aContext(chain));
+  const upTo = await toBePaid(claim, chain);
+  if (typeof upTo === 'string') return refuse(upTo);
+  return verifyPayout({ ...claim, upTo }, aContext(chain));
 }
 
 const told = async (...asked: Parameters<typeof judge>): Promise<string> => {
   const verdict = await judge(...asked);
-  return verdict.kind === 'good'
-    ? String(verdict.due)
-    : verdict.refusal.reason.replace('invalid_batch_settlement_evm_', 'BS:');
+  return verdict.isValid
+    ? String(verdict.brings?.get(TOKEN))
+    : verdict.reason.replace('invalid_batch_settlement_evm_', 'BS:');
 };
 
 describe('a payout', () => {
   it('is of all that was claimed and not paid out', async () => {
     expect(await judge(outcomeOf(700n, 200n))).toMatchObject({
-      kind: 'good',
-      due: 500n,
-      payout: { from: SELLER, token: TOKEN, upTo: 700n },
+      isValid: true,
+      brings: new Map([[TOKEN, 500n]]),
+      authorization: { from: SELLER, token: TOKEN, upTo: 700n },
     });
   });
 
   it.each<[string, Parameters<typeof judge>, string]>([
     ['with nothing due', [outcomeOf(200n, 200n)], 'BS:nothing_to_settle'],
     ['of a receiver that never claimed', [outcomeOf(0n, 0n)], 'BS:nothing_to_settle'],
-    ['for another payee', [outcomeOf(7n, 0n), { payTo: TOKEN }], 'BS:receiver_mismatch'],
-    ['of another asset', [outcomeOf(7n, 0n), { asset: SELLER }], 'BS:token_mismatch'],
     ['that cannot be read', [{ status: 'returned', data: '0x' }], 'BS:rpc_read_failed'],
     ['that reverts', [{ status: 'reverted', data: '0x' }], 'BS:rpc_read_failed'],
-    ['without an escrow', [outcomeOf(7n, 0n), {}, ESCROW], 'unsupported_scheme'],
-    ['without a token', [outcomeOf(7n, 0n), {}, TOKEN], 'unsupported_scheme'],
+    ['without an escrow', [outcomeOf(7n, 0n), ESCROW], 'unsupported_scheme'],
+    ['without a token', [outcomeOf(7n, 0n), TOKEN], 'unsupported_scheme'],
   ])('%s is refused', async (_, asked, reason) => {
     expect(await told(...asked)).toBe(reason);
   });
 
   it('is a call of the escrow, and is done once its total was paid out', async () => {
     const verdict = await judge(outcomeOf(700n, 200n));
-    if (verdict.kind !== 'good') throw new Error('refused');
-    const { payout } = verdict;
+    if (!verdict.isValid) throw new Error('refused');
+    const payout = verdict.authorization as Payout;
     const abi = parseAbi(['function settle(address receiver, address token)']);
     expect(payoutCallOf(payout)).toEqual({
       to: ESCROW.toLowerCase(),

@@ -2,11 +2,11 @@ import type { Address } from 'viem';
 import { addressWord } from '../../evm/abi-words.js';
 import type { Authorization } from '../../evm/authorization.js';
 import { type Call, selectorOf } from '../../evm/calls.js';
-import type { CallOutcome } from '../../evm/chain-reader.js';
+import type { CallOutcome, ChainReader } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
-import type { Payment } from '../../payment/payment.js';
+import type { Reason } from '../../reasons.js';
 import type { StateEvidence } from '../scheme.js';
-import { type Refusal, refuse, refuseByState, type VerifyContext } from '../verdict.js';
+import { refuseByState, type Verdict, type VerifyContext } from '../verdict.js';
 import type { BATCH_SETTLEMENT, PayoutClaim } from './claims.js';
 import { missingContract, UNREAD } from './verify-channel.js';
 
@@ -25,10 +25,21 @@ export interface Payout extends Authorization {
   readonly upTo: bigint;
 }
 
-export type PayoutVerdict =
-  /** It pays `due` atomic units as things stand. */
-  | { readonly kind: 'good'; readonly payout: Payout; readonly due: bigint }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
+/**
+ * The total that a payout brings its receiver to.
+ *
+ * @returns a reason where it cannot be said.
+ * @throws ChainUnavailableError
+ */
+export async function toBePaid(
+  { from, token }: PayoutClaim,
+  chain: ChainReader,
+): Promise<bigint | Reason> {
+  const missing = await missingContract(chain, [CHANNEL_ESCROW]);
+  if (missing !== undefined) return missing.reason;
+  const totals = totalsIn(await chain.call(receiversCall(from, token)));
+  return totals?.claimed ?? UNREAD.reason;
+}
 
 /**
  * Judges a request for a payout.
@@ -36,31 +47,19 @@ export type PayoutVerdict =
  * @throws ChainUnavailableError
  */
 export async function verifyPayout(
-  { requirements, accepted }: Payment,
-  { scheme, method, from, token }: PayoutClaim,
+  { scheme, method, from, token, upTo = 0n }: PayoutClaim,
   { chain }: VerifyContext,
-): Promise<PayoutVerdict> {
-  const refused = (refusal: Refusal): PayoutVerdict => ({ kind: 'refused', refusal });
-  if (accepted.scheme !== scheme) return refused(refuse('invalid_batch_settlement_evm_scheme'));
-  if (accepted.network !== requirements.networkAsSent) {
-    return refused(refuse('invalid_batch_settlement_evm_network_mismatch'));
-  }
-  if (from !== requirements.payTo) {
-    return refused(refuse('invalid_batch_settlement_evm_receiver_mismatch'));
-  }
-  if (token !== requirements.asset) {
-    return refused(refuse('invalid_batch_settlement_evm_token_mismatch'));
-  }
-  const missing = await missingContract(chain, [token, CHANNEL_ESCROW]);
-  if (missing !== undefined) return refused(missing);
+): Promise<Verdict> {
+  const missing = await missingContract(chain, [CHANNEL_ESCROW, token]);
+  if (missing !== undefined) return missing;
   const totals = totalsIn(await chain.call(receiversCall(from, token)));
-  if (totals === undefined) return refused(UNREAD);
-  const { claimed, settled } = totals;
-  if (claimed <= settled) {
-    return refused(refuseByState('invalid_batch_settlement_evm_nothing_to_settle'));
+  if (totals === undefined) return UNREAD;
+  if (upTo <= totals.settled) {
+    return refuseByState('invalid_batch_settlement_evm_nothing_to_settle');
   }
-  const payout: Payout = { scheme, method, from, signature: '0x', token, upTo: claimed };
-  return { kind: 'good', payout, due: claimed - settled };
+  const authorization: Payout = { scheme, method, from, signature: '0x', token, upTo };
+  const brings = new Map([[token, upTo - totals.settled]]);
+  return { isValid: true, authorization, payerHasCode: false, brings };
 }
 
 export function payoutCallOf({ from, token }: Pick<Payout, 'from' | 'token'>): Call {

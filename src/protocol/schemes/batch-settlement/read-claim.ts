@@ -1,5 +1,5 @@
 import { type Address, type Hex, zeroAddress } from 'viem';
-import type { Claim } from '../../payment/payment.js';
+import type { Claim, Purpose, Requirements } from '../../payment/payment.js';
 import {
   type JsonObject,
   readAddress,
@@ -19,6 +19,7 @@ import {
   type Eip3009DepositClaim,
   type PayoutClaim,
   type Permit2DepositClaim,
+  type RefundClaim,
   type VoucherClaim,
 } from './claims.js';
 import { depositNonceOf } from './escrow.js';
@@ -31,17 +32,85 @@ export function payerAsSent(inner: JsonObject): unknown {
   return readOptionalObject(inner['channelConfig'])?.['payer'];
 }
 
-/** What a deposit puts in, whatever one call costs; the other messages move nothing. */
-export function amountOf(claim: Claim): bigint {
-  return 'amount' in claim ? (claim as DepositClaim).amount : 0n;
+/** A deposit is of what it puts in, whatever one call costs. What a seller asks for is of what it names itself. */
+export function ownTermsOf(
+  claim: Claim,
+): Partial<Pick<Requirements, 'amount' | 'asset' | 'payTo'>> {
+  const asked = claim as ReadClaim;
+  switch (asked.method) {
+    case 'eip3009':
+    case 'permit2':
+      return { amount: asked.amount };
+    case 'channel-voucher':
+      return { amount: 0n };
+    case 'channel-claim': {
+      const [first] = asked.rows;
+      return { amount: 0n, ...(first && termsOf(first.config)) };
+    }
+    case 'channel-settle':
+      return { amount: 0n, asset: asked.token, payTo: asked.from };
+    case 'channel-refund':
+      return { amount: 0n, ...termsOf(asked.config) };
+  }
 }
 
-/** A type that is not verified here, or one that is and whose values are malformed. */
-export function whyUnreadable(payload: JsonObject): Reason {
-  const type = readOptionalObject(payload['payload'])?.['type'];
-  return type === 'deposit' || type === 'voucher' || type === 'refund'
-    ? 'invalid_payload'
-    : 'invalid_batch_settlement_evm_payload_type';
+function termsOf({ token, receiver }: ChannelConfig): Pick<Requirements, 'asset' | 'payTo'> {
+  return { asset: token, payTo: receiver };
+}
+
+/** A type that is not asked for here or that lacks a part, or one whose values are malformed. */
+export function whyUnreadable(payload: JsonObject, purpose: Purpose): Reason {
+  const inner = readOptionalObject(payload['payload']) ?? {};
+  return hasParts(inner, purpose) ? 'invalid_payload' : 'invalid_batch_settlement_evm_payload_type';
+}
+
+/** By which the reference tells the types apart. */
+function hasParts(inner: JsonObject, purpose: Purpose): boolean {
+  const voucher = readOptionalObject(inner['voucher']) ?? {};
+  const deposit = readOptionalObject(inner['deposit']);
+  const fields = ['channelId', 'maxClaimableAmount', 'signature'];
+  const isOfChannel = 'channelConfig' in inner && fields.every((field) => field in voucher);
+  const isToSettle = purpose === 'settle';
+  switch (inner['type']) {
+    case 'deposit':
+      return (
+        isOfChannel &&
+        typeof deposit?.['amount'] === 'string' &&
+        readOptionalObject(deposit['authorization']) !== undefined
+      );
+    case 'voucher':
+      return isOfChannel && !isToSettle;
+    case 'refund':
+      return isOfChannel && (!isToSettle || isEnriched(inner));
+    case 'claim':
+      return isToSettle && 'claims' in inner;
+    case 'settle':
+      return isToSettle && 'receiver' in inner && 'token' in inner;
+    default:
+      return false;
+  }
+}
+
+/** Whether the seller has added its own part to what the buyer sent. */
+function isEnriched(inner: JsonObject): boolean {
+  return 'amount' in inner && 'refundNonce' in inner && 'claims' in inner;
+}
+
+type ReadClaim = DepositClaim | VoucherClaim | BatchClaim | PayoutClaim | RefundClaim;
+
+/** Reads what is to be verified, or what is to be settled; `undefined` where a field is missing or of the wrong type. */
+export function readClaim(
+  payload: JsonObject,
+  requirements: JsonObject,
+  purpose: Purpose,
+): ReadClaim | undefined {
+  const inner = readOptionalObject(payload['payload']) ?? {};
+  if (!hasParts(inner, purpose)) return undefined;
+  const type = inner['type'];
+  if (type === 'claim') return readBatchClaim(payload);
+  if (type === 'settle') return readPayout(payload);
+  if (type === 'refund' && purpose === 'settle') return readRefund(payload);
+  return readChannelClaim(payload, requirements);
 }
 
 /** Reads what a buyer sends about its channel; `undefined` where a field is missing or of the wrong type. */
@@ -55,13 +124,14 @@ export function readChannelClaim(
   if (inner === undefined || config === undefined || voucher === undefined) return undefined;
   const offer = readOffer(requirements['extra']);
   const shared = { scheme: BATCH_SETTLEMENT, from: config.payer, config, voucher, offer } as const;
+  const asVoucher = { ...shared, ...UNSENT, method: 'channel-voucher' } as const;
   switch (inner['type']) {
     case 'deposit':
       return readDeposit(shared, inner['deposit'], payload);
     case 'voucher':
-      return { ...shared, ...UNSENT, method: 'channel-voucher' };
+      return { ...asVoucher, isForRefund: false };
     case 'refund':
-      return { ...shared, ...UNSENT, method: 'channel-refund' };
+      return { ...asVoucher, isForRefund: true };
     default:
       return undefined;
   }
@@ -73,17 +143,11 @@ const ROWS_MAX = 100;
 /** Reads what a receiver sends to collect; `undefined` where a field is missing or of the wrong type. */
 export function readBatchClaim(payload: JsonObject): BatchClaim | undefined {
   const inner = readOptionalObject(payload['payload']);
-  const sent: unknown = inner?.['claims'];
-  if (inner?.['type'] !== 'claim' || !Array.isArray(sent) || sent.length > ROWS_MAX) {
-    return undefined;
-  }
-  const rows = sent.flatMap((row) => readRow(row) ?? []);
-  const [first] = rows;
-  if (first === undefined || rows.length < sent.length) return undefined;
+  const rows = readRows(inner?.['claims']);
+  if (inner?.['type'] !== 'claim' || rows === undefined) return undefined;
   const signature = readBytes(inner['claimAuthorizerSignature'], SIGNATURE_MAX_BYTES);
-  const from = first.config.receiver;
-  const name = { scheme: BATCH_SETTLEMENT, method: 'channel-claim' } as const;
-  return { ...name, from, nonce: undefined, signature, rows };
+  const from = rows[0]?.config.receiver ?? zeroAddress;
+  return { scheme: BATCH_SETTLEMENT, method: 'channel-claim', ...UNSENT, from, signature, rows };
 }
 
 /** Reads a receiver's request to be paid; `undefined` where a field is missing or of the wrong type. */
@@ -95,7 +159,28 @@ export function readPayout(payload: JsonObject): PayoutClaim | undefined {
     return undefined;
   }
   const name = { scheme: BATCH_SETTLEMENT, method: 'channel-settle' } as const;
-  return { ...name, ...UNSENT, from: receiver, token };
+  return { ...name, ...UNSENT, from: receiver, token, upTo: undefined };
+}
+
+/** Reads a refund as the seller has completed it; `undefined` where a field is missing or of the wrong type. */
+export function readRefund(payload: JsonObject): RefundClaim | undefined {
+  const inner = readOptionalObject(payload['payload']) ?? {};
+  const config = readConfig(inner['channelConfig']);
+  const amount = readUint(inner['amount'], UINT128_MAX);
+  const refundNonce = readUint(inner['refundNonce']);
+  const rows = readRows(inner['claims']);
+  if (config === undefined || amount === undefined) return undefined;
+  if (refundNonce === undefined || rows === undefined) return undefined;
+  const signature = readBytes(inner['refundAuthorizerSignature'], SIGNATURE_MAX_BYTES);
+  const claimSignature = readBytes(inner['claimAuthorizerSignature'], SIGNATURE_MAX_BYTES);
+  const name = { scheme: BATCH_SETTLEMENT, method: 'channel-refund', from: config.payer } as const;
+  return { ...name, ...UNSENT, config, amount, refundNonce, rows, signature, claimSignature };
+}
+
+function readRows(sent: unknown): readonly ClaimRow[] | undefined {
+  if (!Array.isArray(sent) || sent.length > ROWS_MAX) return undefined;
+  const rows = sent.flatMap((row) => readRow(row) ?? []);
+  return rows.length < sent.length ? undefined : rows;
 }
 
 function readRow(value: unknown): ClaimRow | undefined {
@@ -111,7 +196,7 @@ function readRow(value: unknown): ClaimRow | undefined {
 }
 
 /** No authorization of a transfer comes with it. */
-const UNSENT = { nonce: undefined, signature: undefined };
+const UNSENT = { nonce: undefined, signature: undefined } as const;
 
 type Shared = Pick<DepositClaim, 'scheme' | 'from' | 'config' | 'voucher' | 'offer'>;
 

@@ -11,7 +11,6 @@ import { privateKeyToAccount } from 'viem/accounts';
 import {
   aChannelChain,
   aContext,
-  aManagerPayment,
   aRow,
   channelIdOf,
   claimBatchData,
@@ -24,11 +23,11 @@ import {
 } from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
 import { uintWord } from '../../evm/abi-words.js';
 import type { CallOutcome } from '../../evm/chain-reader.js';
-import type { Payment } from '../../payment/payment.js';
 import type { JsonObject } from '../../payment/wire-values.js';
-import { CLAIM_EVIDENCE, claimCallOf, claimGasCap } from './claim-batch.js';
+import type { Verdict } from '../verdict.js';
+import { CLAIM_EVIDENCE, type ClaimBatch, claimCallOf, claimGasCap } from './claim-batch.js';
 import { readBatchClaim } from './read-claim.js';
-import { type ClaimVerdict, verifyClaims } from './verify-claims.js';
+import { verifyClaims } from './verify-claims.js';
 
 /** The seller's own key. */
 const authorizer = privateKeyToAccount(`0x${'b1'.repeat(32)}`);
@@ -58,10 +57,9 @@ async function judge(
   more: {
     readonly signer?: typeof authorizer;
     readonly signature?: unknown;
-    readonly requirements?: Partial<Payment['requirements']>;
     readonly isAuthorizerContract?: boolean;
   } = {},
-): Promise<ClaimVerdict> {
+): Promise<Verdict> {
   const { signer = authorizer } = more;
   const signature =
     'signature' in more ? more.signature : await signer.signTypedData(claimBatchData(rows));
@@ -82,30 +80,33 @@ async function judge(
         more.isAuthorizerContract === true && address === authorizer.address.toLowerCase(),
       ),
   };
-  return verifyClaims({ ...aManagerPayment(more.requirements), claim }, claim, aContext(chain));
+  return verifyClaims(claim, aContext(chain));
 }
 
-function told(verdict: ClaimVerdict): string {
-  if (verdict.kind !== 'refused') return verdict.kind;
-  const { reason, cause = '' } = verdict.refusal;
+function told(verdict: Verdict): string {
+  if (verdict.isValid) return verdict.isDone === true ? 'done' : 'good';
+  const { reason, cause = '' } = verdict;
   return `${reason.replace('invalid_batch_settlement_evm_', 'BS:')} ${cause}`.trim();
 }
 
 describe('a claim', () => {
   it('is good for what its rows bring beyond what was claimed', async () => {
     const rows = [await row(300n), await row(250n, { config: salted('01'), max: 400n })];
-    expect(await judge(rows)).toMatchObject({ kind: 'good', fresh: 350n });
+    expect(await judge(rows)).toMatchObject({ isDone: false, brings: new Map([[TOKEN, 350n]]) });
     // One of them was claimed before: the whole is sent, for the signature covers the list.
     const partly = await judge(rows, [
       [1000n, 300n],
       [1000n, 100n],
     ]);
-    expect(partly).toMatchObject({ kind: 'good', fresh: 150n, batch: { rows: { length: 2 } } });
+    expect(partly).toMatchObject({
+      brings: new Map([[TOKEN, 150n]]),
+      authorization: { rows: { length: 2 } },
+    });
   });
 
   it('counts a channel with two rows once', async () => {
     const rows = [await row(300n), await row(200n), await row(350n)];
-    expect(await judge(rows)).toMatchObject({ kind: 'good', fresh: 250n });
+    expect(await judge(rows)).toMatchObject({ brings: new Map([[TOKEN, 250n]]) });
   });
 
   it('is done where nothing of it is new: old claims are public', async () => {
@@ -135,14 +136,16 @@ describe('a claim', () => {
     const high = signature.endsWith('1b') ? '01' : '00';
     const spelled = `${signature.slice(0, 66)}${uintWord(s)}${high}`;
     const verdict = await judge([{ ...good, signature: spelled }]);
-    expect(verdict).toMatchObject({ kind: 'good', batch: { rows: [{ signature }] } });
+    expect(verdict).toMatchObject({ isValid: true, authorization: { rows: [{ signature }] } });
   });
 
   it.each<[string, Parameters<typeof judge>[2], string]>([
     ['without a signature', { signature: undefined }, 'BS:authorizer_not_configured'],
-    ['signed by a stranger', { signer: stranger }, 'BS:authorizer_address_mismatch'],
-    ['for another payee', { requirements: { payTo: TOKEN } }, 'BS:receiver_mismatch'],
-    ['for another token', { requirements: { asset: SELLER } }, 'BS:token_mismatch'],
+    [
+      'signed by a stranger',
+      { signer: stranger },
+      'BS:claim_simulation_failed The receiver authorizer of the rows has not signed them.',
+    ],
     ['signed by a contract', { signature: '0x12', isAuthorizerContract: true }, 'good'],
   ])('%s', async (_, more, expected) => {
     expect(told(await judge([await row(300n)], undefined, more))).toBe(expected);
@@ -154,12 +157,26 @@ describe('a claim', () => {
     expect(told(verdict)).toBe('BS:authorizer_address_mismatch');
   });
 
+  it('may be of several tokens and receivers, as the stock manager sends it', async () => {
+    const config = { ...salted('02'), token: SELLER, receiver: TOKEN };
+    const verdict = await judge([await row(300n), await row(180n, { config })]);
+    expect(verdict).toMatchObject({
+      brings: new Map([
+        [TOKEN, 200n],
+        [SELLER, 80n],
+      ]),
+    });
+  });
+
+  it('is refused where it has no rows', async () => {
+    expect(told(await judge([]))).toBe('BS:claim_simulation_failed');
+  });
+
   it('is not judged where the escrow does not answer for every row', async () => {
     expect(told(await judge([await row(300n)], []))).toBe('BS:rpc_read_failed');
   });
 
   it.each([
-    ['no rows', { claims: [] }],
     ['no list', { claims: {} }],
     ['a row of null', { claims: [null] }],
     ['more rows than a manager sends', { claims: Array.from({ length: 101 }, () => ({})) }],
@@ -174,8 +191,8 @@ describe('a claim', () => {
   it('is a call of the escrow, with gas by its rows, and is shown by the totals of its channels', async () => {
     const rows = [await row(300n), await row(250n, { config: salted('01') })];
     const verdict = await judge(rows);
-    if (verdict.kind !== 'good') throw new Error(verdict.kind);
-    const { batch } = verdict;
+    if (!verdict.isValid) throw new Error(verdict.reason);
+    const batch = verdict.authorization as ClaimBatch;
     const abi = parseAbi([
       'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
       'struct Voucher { Config channel; uint128 maxClaimableAmount; }',

@@ -1,9 +1,13 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
-import type { Payment } from '../../payment/payment.js';
-import type { Reason } from '../../reasons.js';
 import { isSignedByContract } from '../checks-on-chain.js';
-import { type Refusal, refuse, refuseByState, type VerifyContext } from '../verdict.js';
+import {
+  type Refusal,
+  refuse,
+  refuseByState,
+  type Verdict,
+  type VerifyContext,
+} from '../verdict.js';
 import { channelIdOf, claimBatchDigest, type ClaimRow, hasVoucherKey } from './channel.js';
 import { canonical, type ClaimBatch } from './claim-batch.js';
 import type { BatchClaim } from './claims.js';
@@ -12,12 +16,17 @@ import { isVoucherSigned, missingContract, UNREAD } from './verify-channel.js';
 
 const SIMULATION_FAILED = 'invalid_batch_settlement_evm_claim_simulation_failed';
 
-export type ClaimVerdict =
-  /** It brings `fresh` atomic units that were not claimed before. */
-  | { readonly kind: 'good'; readonly batch: ClaimBatch; readonly fresh: bigint }
-  /** Every row of it was claimed before: there is nothing to send. */
-  | { readonly kind: 'done'; readonly batch: ClaimBatch }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
+/** Rows that would go through, in the form in which the contract takes them. */
+export interface GoodRows {
+  readonly kind: 'good';
+  readonly rows: readonly ClaimRow[];
+  /** Of the authorizer over the rows. */
+  readonly signature: Hex;
+  /** Atomic units of each token that were not claimed before. Empty: every row was, and nothing is to be sent. */
+  readonly fresh: ReadonlyMap<Address, bigint>;
+}
+
+type RowsVerdict = GoodRows | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 /**
  * Judges a claim row by row: one bad row would hold up all others. The state of all channels is read in one
@@ -26,74 +35,88 @@ export type ClaimVerdict =
  * @throws ChainUnavailableError
  */
 export async function verifyClaims(
-  payment: Payment,
-  claim: BatchClaim,
+  { scheme, method, from, rows, signature }: BatchClaim,
   context: VerifyContext,
-): Promise<ClaimVerdict> {
+): Promise<Verdict> {
+  const judged = await judgeRows(rows, signature, context);
+  if (judged.kind === 'refused') return judged.refusal;
+  const { fresh, ...good } = judged;
+  const authorization: ClaimBatch = {
+    scheme,
+    method,
+    from,
+    signature: good.signature,
+    chainId: context.chain.chainId,
+    rows: good.rows,
+  };
+  const isDone = fresh.size === 0;
+  return { isValid: true, authorization, payerHasCode: false, isDone, brings: fresh };
+}
+
+/**
+ * The same of rows that a claim or a refund carries. They may be of several tokens and receivers: the contract wants
+ * one authorizer, and no more.
+ *
+ * @throws ChainUnavailableError
+ */
+export async function judgeRows(
+  sent: readonly ClaimRow[],
+  signed: Hex | undefined,
+  context: VerifyContext,
+): Promise<RowsVerdict> {
   const { chain } = context;
   const { chainId } = chain;
-  const broken = wrongClaim(payment, claim);
-  if (broken !== undefined) return refused(refuse(broken));
-  const missing = await missingContract(chain, [CHANNEL_ESCROW]);
-  if (missing !== undefined) return refused(missing);
-  const ids = claim.rows.map(({ config }) => channelIdOf(config, chainId));
-  const outcome = await chain.call(claimedCall(ids), claimedGas(ids.length));
-  const states = readClaimed(outcome, ids.length);
-  if (states === undefined) return refused(UNREAD);
-
-  const { signature: signed = '0x', scheme, method, from } = claim;
-  // Signatures are not part of what the authorizer signs: they may be put in order.
-  const rows = await Promise.all(claim.rows.map((row) => inOrder(row, context)));
-  const digest = claimBatchDigest(rows, chainId);
-  const signature = await authorizerSignature(claim, digest, signed, context);
-  if (signature === undefined) {
+  if (signed === undefined) {
+    return refused(refuse('invalid_batch_settlement_evm_authorizer_not_configured'));
+  }
+  const authorizers = new Set(sent.map(({ config }) => config.receiverAuthorizer));
+  const [authorizer] = authorizers;
+  if (authorizer === undefined) return refused(refuse(SIMULATION_FAILED));
+  if (authorizers.size > 1) {
     return refused(refuse('invalid_batch_settlement_evm_authorizer_address_mismatch'));
   }
-  const batch: ClaimBatch = { scheme, method, from, signature, chainId, rows };
-  let fresh = 0n;
+  const missing = await missingContract(chain, [CHANNEL_ESCROW]);
+  if (missing !== undefined) return refused(missing);
+  // Signatures of vouchers are not part of what the authorizer signs. Its own is looked at first: with it the rows are
+  // known to be the seller's, and worth more work.
+  const digest = claimBatchDigest(sent, chainId);
+  const signature = await signatureOf(authorizer, digest, signed, context);
+  if (signature === undefined) {
+    return refused({
+      ...refuse(SIMULATION_FAILED),
+      cause: 'The receiver authorizer of the rows has not signed them.',
+    });
+  }
+  const ids = sent.map(({ config }) => channelIdOf(config, chainId));
+  const [rows, outcome] = await Promise.all([
+    Promise.all(sent.map((row) => inOrder(row, context))),
+    chain.call(claimedCall(ids), claimedGas(ids.length)),
+  ]);
+  const states = readClaimed(outcome, ids.length);
+  if (states === undefined) return refused(UNREAD);
+  const fresh = new Map<Address, bigint>();
+  const faults: Promise<string | undefined>[] = [];
   // A channel may have several rows: each is held against the one before.
   const claimed = new Map<Hex, bigint>();
   for (const [index, row] of rows.entries()) {
     const id = ids[index] ?? '0x';
     const { balance, totalClaimed } = states[index] ?? { balance: 0n, totalClaimed: 0n };
     const before = claimed.get(id) ?? totalClaimed;
+    // The contract skips it before it looks at its voucher.
     if (row.totalClaimed <= before) continue;
-    const fault = await faultOf(row, id, balance, context);
-    if (fault !== undefined) {
-      const cause = `claims[${index}] ${fault}.`;
-      return refused({ ...refuseByState(SIMULATION_FAILED), cause });
-    }
-    fresh += row.totalClaimed - before;
+    const { token } = row.config;
+    fresh.set(token, (fresh.get(token) ?? 0n) + row.totalClaimed - before);
     claimed.set(id, row.totalClaimed);
+    const fault = faultOf(row, id, balance, context);
+    faults.push(fault.then((why) => why && `claims[${index}] ${why}.`));
   }
-  return fresh === 0n ? { kind: 'done', batch } : { kind: 'good', batch, fresh };
+  const cause = (await Promise.all(faults)).find((one) => one !== undefined);
+  if (cause !== undefined) return refused({ ...refuseByState(SIMULATION_FAILED), cause });
+  return { kind: 'good', rows, signature, fresh };
 }
 
-function refused(refusal: Refusal): ClaimVerdict {
+function refused(refusal: Refusal): RowsVerdict {
   return { kind: 'refused', refusal };
-}
-
-/** The first broken one of the checks that need neither the chain nor a signature. */
-function wrongClaim(
-  { requirements, accepted }: Payment,
-  { rows, signature }: BatchClaim,
-): Reason | undefined {
-  if (accepted.scheme !== 'batch-settlement') return 'invalid_batch_settlement_evm_scheme';
-  if (accepted.network !== requirements.networkAsSent) {
-    return 'invalid_batch_settlement_evm_network_mismatch';
-  }
-  if (signature === undefined) return 'invalid_batch_settlement_evm_authorizer_not_configured';
-  const { payTo, asset } = requirements;
-  if (!rows.every(({ config }) => config.receiver === payTo)) {
-    return 'invalid_batch_settlement_evm_receiver_mismatch';
-  }
-  if (!rows.every(({ config }) => config.token === asset)) {
-    return 'invalid_batch_settlement_evm_token_mismatch';
-  }
-  const authorizers = new Set(rows.map(({ config }) => config.receiverAuthorizer));
-  return authorizers.size > 1
-    ? 'invalid_batch_settlement_evm_authorizer_address_mismatch'
-    : undefined;
 }
 
 /** A row with its signature as the contract takes it; a contract gives every byte of its own a meaning. */
@@ -102,15 +125,16 @@ async function inOrder(row: ClaimRow, { chain }: VerifyContext): Promise<ClaimRo
   return isByContract ? row : { ...row, signature: canonical(row.signature) };
 }
 
-/** @returns the signature as the contract takes it; `undefined` where it is not the authorizer's. */
-async function authorizerSignature(
-  { rows }: BatchClaim,
+/**
+ * @returns the signature of an authorizer as the contract takes it; `undefined` where it is not the authorizer's.
+ * @throws ChainUnavailableError
+ */
+export async function signatureOf(
+  authorizer: Address,
   digest: Hex,
   sent: Hex,
   context: VerifyContext,
 ): Promise<Hex | undefined> {
-  const authorizer = rows[0]?.config.receiverAuthorizer;
-  if (authorizer === undefined) return undefined;
   if (await context.chain.hasCode(authorizer)) {
     return (await isSignedByContract(context, authorizer, digest, sent)) ? sent : undefined;
   }

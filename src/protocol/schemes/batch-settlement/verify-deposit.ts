@@ -1,6 +1,7 @@
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { decodeUint, isBelow } from '../../evm/call-results.js';
 import { permit2AllowanceCall } from '../../evm/calls.js';
+import type { ChainReader } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
 import { unwrapErc6492 } from '../../evm/erc6492.js';
 import { withNormalizedV } from '../../evm/signature.js';
@@ -18,6 +19,8 @@ import {
   type SettlingCall,
   simulate,
 } from '../checks-on-chain.js';
+import { EIP3009 } from '../methods/eip3009.js';
+import { PERMIT2_METHOD } from '../methods/permit2.js';
 import { checkSponsoredPermit } from '../permit2/sponsored-permit.js';
 import {
   EXPIRY_MARGIN_SECONDS,
@@ -57,11 +60,8 @@ export async function verifyDeposit(
   const now = scope === 'full' ? BigInt(context.now) : undefined;
   const broken = depositMismatch(payment, claim, now);
   if (broken !== undefined) return refuse(broken);
-  const missing = await missingContract(chain, [
-    requirements.asset,
-    CHANNEL_ESCROW,
-    collectorOf(claim),
-  ]);
+  if (!(await chain.isContract(requirements.asset))) return refuse('asset_not_deployed_contract');
+  const missing = await missingContract(chain, [CHANNEL_ESCROW, collectorOf(claim)]);
   if (missing !== undefined) return missing;
   const signed = await signedDeposit(claim, requirements, context);
   if ('isValid' in signed) return signed;
@@ -73,20 +73,21 @@ export async function verifyDeposit(
     return refuse('invalid_batch_settlement_evm_voucher_signature');
   }
   const good = { isValid: true, authorization: deposit, payerHasCode } as const;
-  if (scope === 'terms') return good;
-
   const { channelId, maxClaimable } = claim.voucher;
   const { state, payerBalance } = (await readChannel(chain, channelId, claim.config)) ?? {};
   if (state === undefined || payerBalance === undefined) return UNREAD;
-  if (payerBalance < deposit.amount) {
+  // A deposit that is made may come with a voucher that it was not judged with.
+  const isMade = scope === 'terms' && (await isUsed(deposit, claim.config.token, chain));
+  if (scope === 'full' && payerBalance < deposit.amount) {
     return refuseByState('invalid_batch_settlement_evm_insufficient_balance');
   }
-  if (maxClaimable > state.balance + deposit.amount) {
+  if (maxClaimable > state.balance + (isMade ? 0n : deposit.amount)) {
     return refuseByState('invalid_batch_settlement_evm_cumulative_exceeds_balance');
   }
   if (maxClaimable <= state.totalClaimed) {
     return refuseByState('invalid_batch_settlement_evm_cumulative_below_claimed');
   }
+  if (scope === 'terms') return good;
   const settling = settlingOf(deposit);
   const paid = { ...requirements, payTo: CHANNEL_ESCROW, amount: deposit.amount };
   const failure = await simulate(settling, paid, context);
@@ -96,6 +97,20 @@ export async function verifyDeposit(
     );
   }
   return { ...good, extra: channelExtra(channelId, state) };
+}
+
+async function isUsed(
+  deposit: DepositAuthorization,
+  asset: Address,
+  chain: ChainReader,
+): Promise<boolean> {
+  const { method: name, from: payer } = deposit;
+  const [method, nonce] =
+    name === 'eip3009'
+      ? [EIP3009, BigInt(depositNonceOf(deposit.channelId, deposit.salt))]
+      : [PERMIT2_METHOD, deposit.nonce];
+  const ref = { method: name, asset, payer, nonce };
+  return method.readState(await chain.call(method.stateCall(ref)), ref) === true;
 }
 
 /**

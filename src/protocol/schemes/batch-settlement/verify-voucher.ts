@@ -41,7 +41,7 @@ export async function verifyVoucher(
     return refuseByState('invalid_batch_settlement_evm_cumulative_exceeds_balance');
   }
   // A voucher that was claimed whole still allows a refund.
-  const least = claim.method === 'channel-refund' ? state.totalClaimed : state.totalClaimed + 1n;
+  const least = claim.isForRefund ? state.totalClaimed : state.totalClaimed + 1n;
   if (maxClaimable < least) {
     return refuseByState('invalid_batch_settlement_evm_cumulative_below_claimed');
   }

@@ -32,7 +32,7 @@ import {
   transferOf,
 } from '../../payment/payment-facts.js';
 import type { Reason } from '../../reasons.js';
-import { actionOf } from '../registry.js';
+import { actionOf, methodNamed } from '../registry.js';
 
 const PERMIT = {
   value: 1000n,
@@ -183,7 +183,7 @@ describe('an authorization that a transaction presents', () => {
 describe('what the chain says of an authorization', () => {
   const stateOf = (payment: AcceptedPayment, outcome: CallOutcome): boolean | undefined => {
     const { authorization, asset } = payment;
-    const { method } = actionOf(authorization);
+    const method = methodNamed(authorization.method);
     const nonce = authorizationNonceOf(payment);
     const ref = { method: method.name, asset, payer: authorization.from, nonce };
     return method.readState(outcome, ref);

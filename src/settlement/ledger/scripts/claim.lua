@@ -47,7 +47,7 @@ local record = {}
 for i = 13, fields_end, 2 do record[ARGV[i]] = ARGV[i + 1] end
 local totals = redis.call('HMGET', KEYS[4], '_b', '_p', '_s', authorization)
 local function fits(in_flight, limit)
-  if (in_flight or '0') == '0' then return true end
+  if (in_flight or '0') == '0' or takes_nothing(record.kind) then return true end
   return limit ~= '' and not decimal_less(limit, decimal_add(in_flight, record.amount))
 end
 if not needs_nothing then

@@ -5,7 +5,7 @@
 -- KEYS[4] its reverts
 -- ARGV[1] epoch, ARGV[2] authorization id
 -- Returns {id (empty: no claim is known), view, 1 where a living requester waits for it, in flight: totals of
--- balance, allowance and sponsored permits, and this authorization's own entry, reverts, {key tag of the requester that
+-- balance, allowance and sponsored permits, this authorization's own entry, and the claims of a receiver, reverts, {key tag of the requester that
 -- has an answer for a claim that the ledger lost} or {}}.
 local index = redis.call('HMGET', KEYS[2], 'sold', 'live', 'last')
 local id, found, waiting = '', {}, 0
@@ -17,7 +17,7 @@ for i = 1, 3 do
     break
   end
 end
-local totals = redis.call('HMGET', KEYS[3], '_b', '_p', '_s', ARGV[2])
-local in_flight = { totals[1] or '0', totals[2] or '0', totals[3] or '0', totals[4] or '' }
+local totals = redis.call('HMGET', KEYS[3], '_b', '_p', '_s', ARGV[2], '_c')
+local in_flight = { totals[1] or '0', totals[2] or '0', totals[3] or '0', totals[4] or '', totals[5] or '0' }
 local lost = lost_sale(ARGV[2])
 return { id, found, waiting, in_flight, redis.call('GET', KEYS[4]) or '0', { lost and lost.sold_key } }

@@ -6,10 +6,10 @@ import type { Reason } from '../../../../src/protocol/reasons.js';
 import type { InFlight } from '../../../../src/settlement/ledger/queries/in-flight.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
 import {
-  type Claim,
   type AcknowledgedSale,
-  type PayerRef,
   type AcknowledgedWithdrawal,
+  type Claim,
+  type PayerRef,
   UNSURE_MS,
   WAITER_LIVES_MS,
 } from '../../../../src/settlement/ledger/settlement-store.js';
@@ -308,6 +308,7 @@ export class MemorySettlements {
       balanceNeeded: sum(others),
       allowanceNeeded: sum(others.filter((one) => inFlightKindOf(one) === 'p')),
       hasSponsoredPermit: others.some((one) => inFlightKindOf(one) === 's'),
+      claims: others.filter((one) => inFlightKindOf(one) === 'c').length,
     };
   }
 

@@ -162,8 +162,13 @@ local function own_transaction_key(payer)
   return prefix .. 'o:' .. payer
 end
 
+-- Whether a kind counts for no money of a payer, and no goods depend on it.
+local function takes_nothing(kind)
+  return kind == 'n' or kind == 'c'
+end
+
 -- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is
--- approved) and _s (sponsored permits).
+-- approved) and _s (sponsored permits); _c counts claims, where there are any.
 local function in_flight_key(r)
   return prefix .. 'f:' .. r.asset .. ':' .. r.payer
 end
@@ -177,6 +182,7 @@ local function reserve(r)
   redis.call('HSET', key, r.auth, r.kind .. ':' .. r.amount, '_b', decimal_add(f[1] or '0', r.amount),
     '_p', r.kind == 'p' and decimal_add(f[2] or '0', r.amount) or (f[2] or '0'),
     '_s', tonumber(f[3] or '0') + (r.kind == 's' and 1 or 0))
+  if r.kind == 'c' then redis.call('HINCRBY', key, '_c', 1) end
 end
 
 -- Whether what is reserved for an authorization is of a newer claim of it: an older one may have come back with a ledger
@@ -197,6 +203,7 @@ local function release(r)
   if kind == 'a' and redis.call('GET', own_transaction_key(r.payer)) == r.auth then
     redis.call('DEL', own_transaction_key(r.payer))
   end
+  if kind == 'c' and redis.call('HINCRBY', key, '_c', -1) <= 0 then redis.call('HDEL', key, '_c') end
   -- Beside the totals it is the only one.
   if redis.call('HLEN', key) <= 4 then
     redis.call('DEL', key)
@@ -514,8 +521,8 @@ local function conclude(r, event, found, life)
     -- A paid settlement with an open sale may still be sold to an eligible requester.
     if sale == 'open' then
       keep('early', all.early)
-      -- Where nothing was due no payer has lost anything.
-      if tx ~= '' then enter_unsold(r.id) end
+      -- Where nothing was due, or no goods depend on it, no payer has lost anything.
+      if tx ~= '' and not takes_nothing(r.kind) then enter_unsold(r.id) end
     end
   end
   keep('block', found.block or (found.paid and all.block))

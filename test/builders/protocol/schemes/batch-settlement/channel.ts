@@ -97,6 +97,20 @@ export const voucherData = (channelId: Hex, maxClaimableAmount: bigint) =>
     message: { channelId, maxClaimableAmount },
   }) as const;
 
+export const refundData = (channelId: Hex, nonce: bigint, amount: bigint) =>
+  ({
+    domain: DOMAIN,
+    primaryType: 'Refund',
+    types: {
+      Refund: [
+        field('bytes32', 'channelId'),
+        field('uint256', 'nonce'),
+        field('uint128', 'amount'),
+      ],
+    },
+    message: { channelId, nonce, amount },
+  }) as const;
+
 /** What differs from a good request. */
 export interface Sent {
   readonly config?: Partial<Config>;
@@ -411,28 +425,4 @@ export function claimBatchData(rows: readonly JsonObject[]) {
     },
     message: { claims },
   } as const;
-}
-
-/** What the manager of the reference sends around an action: no resource, an amount of 0, an empty `extra`. */
-export function aManagerPayment(
-  more: Partial<Payment['requirements']> = {},
-): Omit<Payment, 'claim'> {
-  return {
-    purpose: 'settle',
-    requirements: {
-      network: 'eip155:56',
-      chainId: CHAIN_ID,
-      asset: TOKEN,
-      payTo: SELLER,
-      amount: 0n,
-      tokenName: undefined,
-      tokenVersion: undefined,
-      networkAsSent: 'eip155:56',
-      ...more,
-    },
-    accepted: { scheme: 'batch-settlement', network: 'eip155:56' },
-    dialect: { x402Version: 2, isAcceptedNetworkKnown: true },
-    networkAsSent: 'eip155:56',
-    payerAsSent: undefined,
-  };
 }

@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+import { decodeFunctionData, type Hex, parseAbi } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import {
+  aChannelChain,
+  aContext,
+  aRow,
+  bodyOf,
+  CHAIN_ID,
+  channelIdOf,
+  claimBatchData,
+  CONFIG,
+  ESCROW,
+  refundData,
+  stranger,
+  type World,
+} from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
+import { uintWord } from '../../evm/abi-words.js';
+import type { JsonObject } from '../../payment/wire-values.js';
+import type { Verdict } from '../verdict.js';
+import { readRefund } from './read-claim.js';
+import {
+  type Refund,
+  REFUND_EVIDENCE,
+  refundCallOf,
+  refundGasCap,
+  verifyRefund,
+} from './refund.js';
+
+/** The seller's own key. */
+const authorizer = privateKeyToAccount(`0x${'b1'.repeat(32)}`);
+const own = { receiverAuthorizer: authorizer.address };
+const config = { ...CONFIG, ...own };
+
+interface Asked {
+  readonly amount?: bigint;
+  readonly nonce?: bigint;
+  readonly signer?: typeof authorizer;
+  readonly claims?: readonly JsonObject[];
+  readonly more?: JsonObject;
+}
+
+/** The channel of the chain holds 500, of which 100 are claimed; its next refund has the nonce 3. */
+async function judge(asked: Asked = {}, world: World = {}): Promise<Verdict> {
+  const { amount = 200n, nonce = 3n, signer = authorizer, claims = [], more } = asked;
+  const { payload } = await bodyOf('refund', { config: own });
+  const inner = {
+    ...(payload['payload'] as JsonObject),
+    amount: String(amount),
+    refundNonce: String(nonce),
+    claims,
+    refundAuthorizerSignature: await signer.signTypedData(
+      refundData(channelIdOf(config), nonce, amount),
+    ),
+    claimAuthorizerSignature: await authorizer.signTypedData(claimBatchData(claims)),
+    ...more,
+  };
+  const claim = readRefund({ payload: inner });
+  if (claim === undefined) throw new Error('not read');
+  return verifyRefund(claim, aContext(aChannelChain(world).chain));
+}
+
+const short = (verdict: Verdict): string =>
+  verdict.isValid
+    ? 'good'
+    : `${verdict.reason} ${verdict.cause ?? ''}`
+        .replace('invalid_batch_settlement_evm_', 'BS:')
+        .trim();
+
+describe('a refund', () => {
+  it('gives back what its authorizer signed, or what is free', async () => {
+    const [part, all] = [await judge(), await judge({ amount: 10_000n })];
+    const bringsOf = (verdict: Verdict) =>
+      verdict.isValid ? [...(verdict.brings?.values() ?? [])] : [];
+    expect(bringsOf(part)).toEqual([200n]);
+    expect(bringsOf(all)).toEqual([400n]);
+    expect(all).toMatchObject({ authorization: { amount: 10_000n, refundNonce: 3n } });
+  });
+
+  it.each<[string, Asked, World, string]>([
+    ['of a channel that is empty', {}, { totalClaimed: 500n }, 'BS:refund_no_balance'],
+    ['of nothing', { amount: 0n }, {}, 'BS:refund_simulation_failed Its amount is 0.'],
+    [
+      'with a nonce that is used',
+      { nonce: 2n },
+      {},
+      'BS:refund_simulation_failed The next refund of the channel has the nonce 3.',
+    ],
+    [
+      'signed by a stranger',
+      { signer: stranger },
+      {},
+      'BS:refund_simulation_failed The receiver authorizer of the channel has not signed this refund.',
+    ],
+    [
+      'without a signature',
+      { more: { refundAuthorizerSignature: undefined } },
+      {},
+      'BS:authorizer_not_configured',
+    ],
+    ['without an escrow', {}, { missing: ESCROW }, 'unsupported_scheme'],
+    ['that cannot be read', {}, { isSilent: true }, 'BS:rpc_read_failed'],
+  ])('%s is refused', async (_, asked, world, expected) => {
+    expect(short(await judge(asked, world))).toBe(expected);
+  });
+
+  it('leaves what is claimed with it', async () => {
+    const claims = [await aRow(500n, { config: own })];
+    expect(short(await judge({ claims }))).toBe('BS:refund_no_balance');
+  });
+
+  it('is one call of the escrow, with the claim before it where one is new', async () => {
+    const verdict = await judge();
+    if (!verdict.isValid) throw new Error(verdict.reason);
+    const refund = verdict.authorization as Refund;
+    const abi = parseAbi([
+      'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
+      'function refundWithSignature(Config config, uint128 amount, uint256 nonce, bytes signature)',
+      'function multicall(bytes[] data)',
+    ]);
+    const { to, data } = refundCallOf(refund);
+    expect(to).toBe(ESCROW.toLowerCase());
+    const [sent, amount, nonce] = decodeFunctionData({ abi, data }).args as unknown as [
+      typeof CONFIG,
+      bigint,
+      bigint,
+    ];
+    expect([channelIdOf(sent), amount, nonce]).toEqual([channelIdOf(config), 200n, 3n]);
+    const both = refundCallOf({ ...refund, claimSignature: '0x12' });
+    const [calls] = decodeFunctionData({ abi, data: both.data }).args as unknown as [Hex[]];
+    expect(calls.map((call) => call.slice(0, 10))).toEqual(['0xe43ce1f2', '0xb77433e9']);
+    expect(refundGasCap(refund, 300_000n)).toBe(400_000n);
+    expect(refund.chainId).toBe(CHAIN_ID);
+  });
+
+  it('is done once the nonce of its channel has gone on', async () => {
+    const verdict = await judge();
+    if (!verdict.isValid) throw new Error(verdict.reason);
+    const refund = verdict.authorization as Refund;
+    const at = (next: bigint) =>
+      REFUND_EVIDENCE.isDone({ status: 'returned', data: `0x${uintWord(next)}` }, refund);
+    expect([at(3n), at(4n)]).toEqual([false, true]);
+    expect(REFUND_EVIDENCE.isDone({ status: 'halted' }, refund)).toBeUndefined();
+    expect(REFUND_EVIDENCE.callOf(refund).data.slice(0, 10)).toBe('0xf0dc792e');
+  });
+});

@@ -1,0 +1,133 @@
+import { encodeFunctionData, type Hex, parseAbi } from 'viem';
+import type { Authorization } from '../../evm/authorization.js';
+import { decodeUint } from '../../evm/call-results.js';
+import type { Call } from '../../evm/calls.js';
+import { CHANNEL_ESCROW } from '../../evm/contracts.js';
+import type { StateEvidence } from '../scheme.js';
+import {
+  type Refusal,
+  refuse,
+  refuseByState,
+  type Verdict,
+  type VerifyContext,
+} from '../verdict.js';
+import { type ChannelConfig, channelIdOf, type ClaimRow, refundDigest } from './channel.js';
+import { claimCallOf, claimGasCap } from './claim-batch.js';
+import type { BATCH_SETTLEMENT, RefundClaim } from './claims.js';
+import { readChannel, refundNonceCall } from './escrow.js';
+import { missingContract, UNREAD } from './verify-channel.js';
+import { judgeRows, signatureOf } from './verify-claims.js';
+
+const SIMULATION_FAILED = 'invalid_batch_settlement_evm_refund_simulation_failed';
+const NO_BALANCE = 'invalid_batch_settlement_evm_refund_no_balance';
+
+/** Money that goes back to the payer of a channel, after what is claimed of it. `from` is that payer. */
+export interface Refund extends Authorization {
+  readonly scheme: typeof BATCH_SETTLEMENT;
+  readonly method: 'channel-refund';
+  readonly chainId: number;
+  readonly config: ChannelConfig;
+  /** 32 bytes. */
+  readonly channelId: Hex;
+  /** Atomic units, as the authorizer signed it: what is free goes back where it is less. */
+  readonly amount: bigint;
+  readonly refundNonce: bigint;
+  readonly rows: readonly ClaimRow[];
+  /** Of the authorizer over the rows; `undefined` where nothing of them is new: then they are not sent. */
+  readonly claimSignature: Hex | undefined;
+}
+
+/**
+ * Judges a refund and what is claimed with it. Nothing free is refused here: the contract would use its nonce up and
+ * pay nothing.
+ *
+ * @throws ChainUnavailableError
+ */
+export async function verifyRefund(claim: RefundClaim, context: VerifyContext): Promise<Verdict> {
+  const { scheme, method, from, config, amount, refundNonce, signature: signed } = claim;
+  const { chain } = context;
+  const missing = await missingContract(chain, [CHANNEL_ESCROW]);
+  if (missing !== undefined) return missing;
+  const channelId = channelIdOf(config, chain.chainId);
+  const { state } = (await readChannel(chain, channelId, config)) ?? {};
+  if (state === undefined) return UNREAD;
+  const ofChannel = claim.rows.filter(
+    (row) => channelIdOf(row.config, chain.chainId) === channelId,
+  );
+  const claimed = ofChannel.reduce(
+    (most, { totalClaimed }) => (totalClaimed > most ? totalClaimed : most),
+    state.totalClaimed,
+  );
+  if (state.balance <= claimed) return refuseByState(NO_BALANCE);
+  if (signed === undefined) {
+    return refuse('invalid_batch_settlement_evm_authorizer_not_configured');
+  }
+  const digest = refundDigest(channelId, claim, chain.chainId);
+  const signature = await signatureOf(config.receiverAuthorizer, digest, signed, context);
+  if (signature === undefined) {
+    return failing('The receiver authorizer of the channel has not signed this refund.');
+  }
+  if (amount === 0n) return failing('Its amount is 0.');
+  if (state.refundNonce !== refundNonce) {
+    return failing(`The next refund of the channel has the nonce ${state.refundNonce}.`);
+  }
+  const judged =
+    claim.rows.length === 0
+      ? undefined
+      : await judgeRows(claim.rows, claim.claimSignature, context);
+  if (judged?.kind === 'refused') return judged.refusal;
+  const authorization: Refund = {
+    scheme,
+    method,
+    from,
+    signature,
+    chainId: chain.chainId,
+    config,
+    channelId,
+    amount,
+    refundNonce,
+    rows: judged?.rows ?? [],
+    claimSignature: judged !== undefined && judged.fresh.size > 0 ? judged.signature : undefined,
+  };
+  const free = state.balance - claimed;
+  const brings = new Map([[config.token, amount < free ? amount : free]]);
+  return { isValid: true, authorization, payerHasCode: false, brings };
+}
+
+function failing(cause: string): Refusal {
+  return { ...refuseByState(SIMULATION_FAILED), cause };
+}
+
+const REFUND_ABI = parseAbi([
+  'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
+  'function refundWithSignature(Config config, uint128 amount, uint256 nonce, bytes signature)',
+]);
+const MULTICALL_ABI = parseAbi(['function multicall(bytes[] data)']);
+
+/** The call that gives back, and claims before that where there is something to claim. Anybody may send it. */
+export function refundCallOf(refund: Refund): Call {
+  const { config, amount, refundNonce, signature, rows, claimSignature } = refund;
+  const args = [config, amount, refundNonce, signature] as const;
+  const data = encodeFunctionData({ abi: REFUND_ABI, args });
+  if (claimSignature === undefined) return { to: CHANNEL_ESCROW, data };
+  const both = [claimCallOf({ rows, signature: claimSignature }).data, data];
+  return {
+    to: CHANNEL_ESCROW,
+    data: encodeFunctionData({ abi: MULTICALL_ABI, args: [both] }),
+  };
+}
+
+/** A transfer of the token, beside what a claim may cost. */
+export function refundGasCap({ rows }: Pick<Refund, 'rows'>, usual: bigint): bigint {
+  return usual + claimGasCap({ rows });
+}
+
+/** The nonce of a channel goes on with each refund. */
+export const REFUND_EVIDENCE: StateEvidence<Refund> = {
+  by: 'state',
+  callOf: ({ channelId }) => refundNonceCall(channelId),
+  isDone: (outcome, { refundNonce }) => {
+    const next = decodeUint(outcome);
+    return next === undefined ? undefined : next > refundNonce;
+  },
+};

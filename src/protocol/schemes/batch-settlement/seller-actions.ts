@@ -1,0 +1,258 @@
+import { type Address, type Hex, maxUint256 } from 'viem';
+import { addressWord, bytes32Word, keccakOfHex, uintWord } from '../../evm/abi-words.js';
+import { CHANNEL_ESCROW } from '../../evm/contracts.js';
+import type { ActionMethod } from '../../evm/transfer-method.js';
+import type { ActionKind } from '../authorization-method.js';
+import type { Encoded } from '../encoded.js';
+import type { Action } from '../scheme.js';
+import { channelIdOf, claimBatchDigest, type ClaimRow } from './channel.js';
+import { CLAIM_EVIDENCE, type ClaimBatch, claimCallOf, claimGasCap } from './claim-batch.js';
+import type { BatchClaim, PayoutClaim, RefundClaim } from './claims.js';
+import { amountInLog, readChannel, REFUNDED_TOPIC, SETTLED_TOPIC } from './escrow.js';
+import { type Payout, PAYOUT_EVIDENCE, payoutCallOf, toBePaid, verifyPayout } from './payout.js';
+import {
+  type Refund,
+  REFUND_EVIDENCE,
+  refundCallOf,
+  refundGasCap,
+  verifyRefund,
+} from './refund.js';
+import { channelExtra } from './verify-channel.js';
+import { verifyClaims } from './verify-claims.js';
+
+/**
+ * Actions of sellers: to collect, to be paid, to give back. No goods depend on them, and a repeated request for one that
+ * is done succeeds. Any account may send them, and the state of the escrow shows that they are done: a transaction
+ * without an effect succeeds too.
+ */
+
+/** Its nonce names all that the escrow does once, for every sender. */
+function kindOf(name: ActionMethod): ActionKind {
+  return {
+    name,
+    keyOf: (chainId, _asset, _payer, nonce) => [name, chainId, CHANNEL_ESCROW, nonce],
+  };
+}
+
+/** The same for all of them. */
+const SHARED = {
+  isRepeatable: true,
+  isDoneByAnybody: true,
+  termsMismatch: () => undefined,
+  mayHideUse: () => 'no',
+  // None of them is of a time.
+  deadlineOf: () => maxUint256,
+  isExpiredAt: () => false,
+  inFlightKindOf: () => 'n',
+  mayShare: () => false,
+  diagnosesUse: false,
+  reasonOfRevert: () => undefined,
+  selectors: [],
+  presentedIn: () => undefined,
+} satisfies Partial<Action>;
+
+const INSUFFICIENT = 'invalid_batch_settlement_evm_insufficient_balance';
+
+const CLAIM_KIND = kindOf('channel-claim');
+
+/** Collects what vouchers are worth. */
+export const CLAIM: Action<BatchClaim, ClaimBatch> = {
+  ...SHARED,
+  method: CLAIM_KIND,
+  reasons: {
+    used: 'duplicate_settlement',
+    expired: 'invalid_batch_settlement_evm_claim_transaction_failed',
+    insufficientBalance: INSUFFICIENT,
+    insufficientAllowance: INSUFFICIENT,
+    simulationFailed: 'invalid_batch_settlement_evm_claim_simulation_failed',
+    transactionFailed: 'invalid_batch_settlement_evm_claim_transaction_failed',
+    noEvidence: 'invalid_batch_settlement_evm_claim_transaction_failed',
+  },
+  inFlightKindOf: () => 'c',
+  partiesOf: ({ rows }) => partiesIn(rows),
+  signedPartsOf: ({ rows, from }, { chainId, asset }) =>
+    rows.length === 0
+      ? undefined
+      : {
+          key: CLAIM_KIND.keyOf(chainId, asset, from, claimNonceOf(rows, chainId)),
+          terms: [],
+          domain: [],
+        },
+  verify: (_, claim, context) => verifyClaims(claim, context),
+
+  termsOf: () => [],
+  nonceOf: ({ rows, chainId }) => claimNonceOf(rows, chainId),
+  decode: (stored) => {
+    const encoded = stored as Encoded<ClaimBatch>;
+    return { ...(encoded as unknown as ClaimBatch), rows: encoded.rows.map(decodeRow) };
+  },
+  callOf: claimCallOf,
+  // Nothing leaves the escrow by a claim.
+  transferOf: ({ from }, { asset }) => {
+    return { asset, payer: CHANNEL_ESCROW, payTo: from, amount: 0n };
+  },
+  gasCapOf: claimGasCap,
+  gasProfileOf: ({ rows }) => `claim of ${rows.length}`,
+  diagnose: async (_chain, _terms, _claim, { again }) =>
+    (await again()).status === 'paid'
+      ? undefined
+      : 'invalid_batch_settlement_evm_claim_simulation_failed',
+  evidence: CLAIM_EVIDENCE,
+};
+
+const PAYOUT_KIND = kindOf('channel-settle');
+
+/** Pays a receiver what it has claimed of one token. */
+export const PAYOUT: Action<PayoutClaim, Payout> = {
+  ...SHARED,
+  method: PAYOUT_KIND,
+  reasons: {
+    used: 'duplicate_settlement',
+    expired: 'invalid_batch_settlement_evm_nothing_to_settle',
+    insufficientBalance: INSUFFICIENT,
+    insufficientAllowance: INSUFFICIENT,
+    simulationFailed: 'invalid_batch_settlement_evm_settle_simulation_failed',
+    transactionFailed: 'invalid_batch_settlement_evm_settle_transaction_failed',
+    noEvidence: 'invalid_batch_settlement_evm_settle_transaction_failed',
+  },
+  partiesOf: ({ token, from }) => [{ asset: token, payTo: from }],
+  completed: async (claim, chain) => {
+    const upTo = await toBePaid(claim, chain);
+    return typeof upTo === 'bigint' ? { ...claim, upTo } : upTo;
+  },
+  signedPartsOf: ({ from, token, upTo }, { chainId }) =>
+    upTo === undefined
+      ? undefined
+      : {
+          key: PAYOUT_KIND.keyOf(chainId, token, from, payoutNonceOf({ from, token, upTo })),
+          terms: [],
+          domain: [],
+        },
+  verify: (_, claim, context) => verifyPayout(claim, context),
+
+  termsOf: () => [],
+  nonceOf: payoutNonceOf,
+  decode: (stored) => {
+    const encoded = stored as Encoded<Payout>;
+    return { ...(encoded as unknown as Payout), upTo: BigInt(encoded.upTo) };
+  },
+  callOf: payoutCallOf,
+  // At least something: others may have had a part of it paid since it was judged.
+  transferOf: ({ from, token }) => {
+    return { asset: token, payer: CHANNEL_ESCROW, payTo: from, amount: 1n };
+  },
+  gasProfileOf: () => 'payout',
+  diagnose: async (_chain, _terms, _payout, { again }) =>
+    (await again()).status === 'paid'
+      ? undefined
+      : 'invalid_batch_settlement_evm_settle_simulation_failed',
+  evidence: PAYOUT_EVIDENCE,
+
+  traceOf: ({ from, token }) => {
+    return { address: CHANNEL_ESCROW, topics: settledTopics(from, token) };
+  },
+  mayBeUntold: true,
+  told: ({ from, token }, logs) => {
+    const amount = amountInLog(logs, settledTopics(from, token));
+    return Promise.resolve(amount === undefined ? undefined : { amount });
+  },
+};
+
+const REFUND_KIND = kindOf('channel-refund');
+
+/** Gives money of a channel back to its payer. */
+export const REFUND: Action<RefundClaim, Refund> = {
+  ...SHARED,
+  method: REFUND_KIND,
+  reasons: {
+    used: 'duplicate_settlement',
+    expired: 'invalid_batch_settlement_evm_refund_simulation_failed',
+    insufficientBalance: INSUFFICIENT,
+    insufficientAllowance: INSUFFICIENT,
+    simulationFailed: 'invalid_batch_settlement_evm_refund_simulation_failed',
+    transactionFailed: 'invalid_batch_settlement_evm_refund_transaction_failed',
+    noEvidence: 'invalid_batch_settlement_evm_refund_transaction_failed',
+  },
+  partiesOf: ({ config: { token, receiver }, rows }) => [
+    { asset: token, payTo: receiver },
+    ...partiesIn(rows),
+  ],
+  signedPartsOf: ({ config, from, refundNonce, amount, rows }, { chainId, asset }) => {
+    const channelId = channelIdOf(config, chainId);
+    const nonce = refundNonceOf({ channelId, refundNonce });
+    return {
+      key: REFUND_KIND.keyOf(chainId, asset, from, nonce),
+      terms: [amount, claimBatchDigest(rows, chainId)],
+      domain: [],
+    };
+  },
+  verify: (_, claim, context) => verifyRefund(claim, context),
+
+  termsOf: ({ amount, rows, chainId }) => [amount, claimBatchDigest(rows, chainId)],
+  nonceOf: refundNonceOf,
+  decode: (stored) => {
+    const encoded = stored as Encoded<Refund>;
+    return {
+      ...(encoded as unknown as Refund),
+      amount: BigInt(encoded.amount),
+      refundNonce: BigInt(encoded.refundNonce),
+      rows: encoded.rows.map(decodeRow),
+    };
+  },
+  callOf: refundCallOf,
+  // At least something: a payer may have taken a part of it since it was judged.
+  transferOf: ({ config }) => {
+    return { asset: config.token, payer: CHANNEL_ESCROW, payTo: config.payer, amount: 1n };
+  },
+  gasCapOf: refundGasCap,
+  gasProfileOf: ({ rows }) => `refund and claim of ${rows.length}`,
+  diagnose: async (_chain, _terms, _refund, { again }) =>
+    (await again()).status === 'paid'
+      ? undefined
+      : 'invalid_batch_settlement_evm_refund_simulation_failed',
+  evidence: REFUND_EVIDENCE,
+
+  traceOf: ({ config }, chainId) => {
+    return { address: CHANNEL_ESCROW, topics: [REFUNDED_TOPIC, channelIdOf(config, chainId)] };
+  },
+  told: async ({ config }, logs, chain) => {
+    const channelId = channelIdOf(config, chain.chainId);
+    const amount = amountInLog(logs, [REFUNDED_TOPIC, channelId]);
+    const { state } = (await readChannel(chain, channelId, config)) ?? {};
+    if (amount === undefined || state === undefined) return undefined;
+    return { amount, extra: { channelState: channelExtra(channelId, state) } };
+  },
+};
+
+function settledTopics(receiver: Address, token: Address): readonly [Hex, Hex, Hex] {
+  return [SETTLED_TOPIC, `0x${addressWord(receiver)}`, `0x${addressWord(token)}`];
+}
+
+function claimNonceOf(rows: readonly ClaimRow[], chainId: number): bigint {
+  return BigInt(claimBatchDigest(rows, chainId));
+}
+
+function payoutNonceOf({ from, token, upTo }: Pick<Payout, 'from' | 'token' | 'upTo'>): bigint {
+  return BigInt(keccakOfHex(addressWord(from) + addressWord(token) + uintWord(upTo)));
+}
+
+function refundNonceOf({
+  channelId,
+  refundNonce,
+}: Pick<Refund, 'channelId' | 'refundNonce'>): bigint {
+  return BigInt(keccakOfHex(bytes32Word(channelId) + uintWord(refundNonce)));
+}
+
+function partiesIn(
+  rows: readonly ClaimRow[],
+): readonly { readonly asset: Address; readonly payTo: Address }[] {
+  return rows.map(({ config }) => ({ asset: config.token, payTo: config.receiver }));
+}
+
+function decodeRow(row: Encoded<ClaimRow>): ClaimRow {
+  return {
+    ...(row as unknown as ClaimRow),
+    maxClaimable: BigInt(row.maxClaimable),
+    totalClaimed: BigInt(row.totalClaimed),
+  };
+}

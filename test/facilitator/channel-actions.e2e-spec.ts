@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { encodeFunctionData, getAddress, type Hex, parseGwei } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { BATCH_SETTLEMENT } from '../../sandbox/deploy.js';
+import { freePort } from '../../sandbox/processes.js';
+import type { Service } from '../../sandbox/service.js';
+import { claimBody, depositBody, sellerRefundBody, settleBody } from '../support/channel-bodies.js';
+import { type ChannelConfig, Channels, ESCROW_ABI } from '../support/channels.js';
+import { it } from '../support/part.js';
+import { type Body, type Json, newAccount, newNonce } from '../support/payments.js';
+import { World } from '../support/world.js';
+
+const ACTIONS = ['deposit', 'claim', 'settle', 'refund'] as const;
+type ActionName = (typeof ACTIONS)[number];
+
+/** Each action of a channel while processes die and strangers copy what they see: the answer stays true. */
+describe('actions of a channel', () => {
+  let world: World;
+  let service: Service;
+  let port: number;
+  let channels: Channels;
+  let payer: PrivateKeyAccount;
+  let stranger: PrivateKeyAccount;
+
+  beforeAll(async () => {
+    world = await World.start();
+    port = await freePort();
+    service = await world.service({ SETTLE_WAIT_MS: '4000' }, port);
+    channels = new Channels(world.chainId);
+    payer = await world.payer();
+    stranger = newAccount();
+    await world.client.setBalance({ address: stranger.address, value: 10n ** 20n });
+  });
+  afterAll(() => world.stop());
+
+  async function settle(body: Body): Promise<Json> {
+    const response = await fetch(`${service.url}/settle`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Json;
+  }
+
+  /** As a seller repeats a request whose answer was lost. */
+  async function untilDone(body: Body): Promise<Json> {
+    for (let times = 0; times < 40; times += 1) {
+      const answer = await settle(body).catch((): Json => ({ errorReason: 'settlement_pending' }));
+      const isOpen = ['settlement_pending', 'network_unavailable', 'settlement_not_sent'].includes(
+        String(answer['errorReason']),
+      );
+      if (!isOpen) return answer;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    throw new Error('it was never done');
+  }
+
+  interface Play {
+    readonly config: ChannelConfig;
+    readonly bodies: Readonly<Record<ActionName, () => Promise<Body>>>;
+    /** Balance, claimed, paid to the receiver, next refund. */
+    readonly stands: () => Promise<readonly bigint[]>;
+  }
+
+  function aChannel(): Play {
+    const [receiver, authorizer] = [newAccount(), newAccount()];
+    const config: ChannelConfig = {
+      payer: payer.address,
+      payerAuthorizer: payer.address,
+      receiver: receiver.address,
+      receiverAuthorizer: authorizer.address,
+      token: getAddress(world.usd),
+      withdrawDelay: 900,
+      salt: newNonce(),
+    };
+    const read = { address: BATCH_SETTLEMENT, abi: ESCROW_ABI } as const;
+    const id = channels.idOf(config);
+    const stands = async () => {
+      const [balance, claimed] = await world.client.readContract({
+        ...read,
+        functionName: 'channels',
+        args: [id],
+      });
+      const nonce = await world.client.readContract({
+        ...read,
+        functionName: 'refundNonce',
+        args: [id],
+      });
+      return [balance, claimed, await world.balance(world.usd, receiver.address), nonce];
+    };
+    const bodies = {
+      deposit: () => depositBody({ channels, payer, config }),
+      claim: async () =>
+        claimBody(channels, authorizer, [await channels.claim(payer, config, 300n)]),
+      settle: () => Promise.resolve(settleBody(channels, receiver.address, world.usd)),
+      refund: () => sellerRefundBody({ channels, signer: payer, authorizer, config, amount: 200n }),
+    };
+    return { config, bodies, stands };
+  }
+
+  const STANDINGS: Readonly<Record<ActionName, readonly bigint[]>> = {
+    deposit: [1000n, 0n, 0n, 0n],
+    claim: [1000n, 300n, 0n, 0n],
+    settle: [1000n, 300n, 300n, 0n],
+    refund: [800n, 300n, 300n, 1n],
+  };
+  const TOLD: Readonly<Record<ActionName, Json>> = {
+    deposit: { amount: '1000', extra: { channelState: { balance: '1000', refundNonce: '0' } } },
+    claim: {},
+    settle: { amount: '300' },
+    refund: { amount: '200', extra: { channelState: { balance: '800', refundNonce: '1' } } },
+  };
+
+  async function pendingCall(): Promise<{ to: Hex; data: Hex }> {
+    for (let times = 0; times < 200; times += 1) {
+      const { transactions } = await world.client.getBlock({
+        blockTag: 'pending',
+        includeTransactions: true,
+      });
+      const [sent] = transactions;
+      if (sent?.to != null) return { to: sent.to, data: sent.input };
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error('nothing was sent');
+  }
+
+  it.each([10, 60])(
+    'are done once where the process is killed %i ms after each was asked for',
+    async (ms) => {
+      const { bodies, stands } = aChannel();
+      for (const action of ACTIONS) {
+        const body = await bodies[action]();
+        const lost = settle(body).catch(() => undefined);
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        await service.stop('SIGKILL');
+        await lost;
+        service = await world.service({ SETTLE_WAIT_MS: '4000' }, port);
+        expect(await untilDone(body)).toMatchObject({ success: true, ...TOLD[action] });
+        expect(await stands()).toEqual(STANDINGS[action]);
+      }
+    },
+  );
+
+  it('are done once where the process is killed with its transaction in the pool', async () => {
+    const { bodies, stands } = aChannel();
+    for (const action of ACTIONS) {
+      const body = await bodies[action]();
+      await world.client.setAutomine(false);
+      const lost = settle(body).catch(() => undefined);
+      await pendingCall();
+      await service.stop('SIGKILL');
+      await lost;
+      await world.client.setAutomine(true);
+      await world.client.mine({ blocks: 1 });
+      service = await world.service({ SETTLE_WAIT_MS: '4000' }, port);
+      const done = await untilDone(body);
+      expect(done).toMatchObject({ success: true, ...TOLD[action] });
+      expect(done['transaction']).toMatch(/^0x/);
+      expect(await stands()).toEqual(STANDINGS[action]);
+    }
+  });
+
+  it.each([
+    ['as it is', (data: Hex) => data],
+    [
+      'within a call of the escrow that runs several',
+      (data: Hex) =>
+        encodeFunctionData({ abi: ESCROW_ABI, functionName: 'multicall', args: [[data]] }),
+    ],
+  ])('are done where a stranger copies each %s, and is faster', async (_, wrap) => {
+    const { bodies, stands } = aChannel();
+    for (const action of ACTIONS) {
+      const body = await bodies[action]();
+      await world.client.setAutomine(false);
+      const answering = settle(body);
+      const { to, data } = await pendingCall();
+      const copied = await world.client.sendTransaction({
+        account: stranger,
+        chain: null,
+        to,
+        data: wrap(data),
+        gas: 1_000_000n,
+        maxFeePerGas: parseGwei('100'),
+        maxPriorityFeePerGas: parseGwei('90'),
+      });
+      await world.client.mine({ blocks: 1 });
+      await world.client.setAutomine(true);
+      // A block that is deep enough is final.
+      await world.client.mine({ blocks: 30 });
+      const { status } = await world.client.getTransactionReceipt({ hash: copied });
+      expect(status).toBe('success');
+      const first = await answering;
+      const answer = first['success'] === true ? first : await untilDone(body);
+      expect(answer).toMatchObject({ success: true, ...TOLD[action] });
+      expect(await stands()).toEqual(STANDINGS[action]);
+    }
+  });
+
+  it('answer all who ask at once, and again, with one transaction', async () => {
+    const { bodies, stands } = aChannel();
+    for (const action of ACTIONS) {
+      const body = await bodies[action]();
+      const before = await world.client.getBlockNumber({ cacheTime: 0 });
+      const answers = await Promise.all(Array.from({ length: 6 }, () => settle(body)));
+      const good = answers.filter(({ success }) => success === true);
+      // Goods hang on a deposit alone: it is sold once.
+      expect(good).toHaveLength(action === 'deposit' ? 1 : 6);
+      expect(new Set(good.map(({ transaction }) => transaction)).size).toBe(1);
+      const repeated = await settle(body);
+      expect(repeated).toMatchObject(
+        action === 'deposit'
+          ? { success: false, errorReason: 'duplicate_settlement' }
+          : { ...TOLD[action], success: true, transaction: good[0]?.['transaction'] },
+      );
+      expect(await world.client.getBlockNumber({ cacheTime: 0 })).toBe(before + 1n);
+      expect(await stands()).toEqual(STANDINGS[action]);
+    }
+  });
+
+  it('sell a deposit with no other voucher than one that the channel covers', async () => {
+    const { bodies, config } = aChannel();
+    const body = await bodies.deposit();
+    const more = async (max: bigint): Promise<Body> => {
+      const other = structuredClone(body);
+      const payload = other.paymentPayload['payload'] as Json;
+      const signature = await payer.signTypedData(channels.voucher(channels.idOf(config), max));
+      const voucher = payload['voucher'] as Json;
+      payload['voucher'] = { ...voucher, maxClaimableAmount: max.toString(), signature };
+      return other;
+    };
+    await world.client.setAutomine(false);
+    const first = settle(body);
+    await pendingCall();
+    expect(await settle(await more(1001n))).toMatchObject({
+      success: false,
+      errorReason: 'invalid_batch_settlement_evm_cumulative_exceeds_balance',
+    });
+    await world.client.setAutomine(true);
+    await world.client.mine({ blocks: 1 });
+    expect(await first).toMatchObject({ success: true });
+  });
+});
