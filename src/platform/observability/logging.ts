@@ -113,7 +113,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return (end === -1 ? url : url.slice(0, end)).slice(0, PATH_MAX_CHARACTERS);
 }
 
-/** Lines of one kind that are written before the rest of the window is only counted. */
+/** Lines of one kind that are written in a window; further ones are only counted. */
 const LINES_PER_WINDOW = 20;
 const WINDOW_MS = 10_000;
 /** Kinds told apart at a time; beyond, the oldest window is forgotten. */
