@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,11 +17,38 @@ import { World } from '../support/world.js';
 import { WalletWorld } from '../wallet/wallet-world.js';
 
 const ENDS_BY_ITSELF = fileURLToPath(new URL('../support/ends-by-itself.mjs', import.meta.url));
-const ROLES = ['api', 'worker', 'hub', 'wallet', 'history'] as const;
-/** Of each role, while it starts and when it has. */
+const ROLES = ['api', 'worker', 'hub', 'wallet', 'history', 'all'] as const;
+/** Of each, while it starts and when it has. */
 const MOMENTS = 2;
 const STARTING_MS = 2500;
 const RUNNING_MS = 1000;
+/** Clients that ask without a pause meanwhile. */
+const CLIENTS = 4;
+
+type Heard = 'answered' | 'broken off' | 'not taken';
+
+/** What waits for a process to accept it when it stops listening is reset: that was not taken. */
+function ask(url: string): Promise<Heard> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false }, (response) => {
+      response.resume();
+      response.once('close', () => {
+        resolve(response.complete ? 'answered' : 'broken off');
+      });
+    });
+    request.once('error', () => {
+      resolve('not taken');
+    });
+  });
+}
+
+/** Asks until a request is not answered. */
+async function heardUntilTheEnd(url: string): Promise<readonly Heard[]> {
+  const heard: Heard[] = [];
+  do heard.push(await ask(url));
+  while (heard.at(-1) === 'answered');
+  return heard;
+}
 
 describe(`SIGTERM at any moment, seed ${TEST_SEED}`, () => {
   const dir = mkdtempSync(join(tmpdir(), 'x402-sigterm-'));
@@ -42,7 +70,7 @@ describe(`SIGTERM at any moment, seed ${TEST_SEED}`, () => {
 
   const settings = (role: (typeof ROLES)[number]): Record<string, string> => ({
     ...world.settings(),
-    ...(role === 'wallet' && WalletWorld.settingsOf(world, dir)),
+    ...((role === 'wallet' || role === 'all') && WalletWorld.settingsOf(world, dir)),
     ROLES: role,
     DATABASE_URL: postgres.url,
     API_KEYS_FILE: keys,
@@ -50,7 +78,7 @@ describe(`SIGTERM at any moment, seed ${TEST_SEED}`, () => {
     RECONCILE_AT: '03:30',
     HUB_DATA_DIR: join(dir, 'hub'),
     HUB_ADDRESS: newAccount().address,
-    ...(role !== 'worker' && { SIGNER_KEYS: '' }),
+    ...(role !== 'worker' && role !== 'all' && { SIGNER_KEYS: '' }),
   });
 
   it.each(ROLES)(
@@ -87,7 +115,7 @@ describe(`SIGTERM at any moment, seed ${TEST_SEED}`, () => {
   );
 
   it.each(ROLES)(
-    'a process with the role %s ends with 0 and leaves nothing open',
+    'a process with the role %s ends with 0 under load, breaks off no answer and leaves nothing open',
     async (role) => {
       for (let moment = 0; moment < MOMENTS; moment += 1) {
         const service = await startService(await freePort(), settings(role), [
@@ -95,9 +123,15 @@ describe(`SIGTERM at any moment, seed ${TEST_SEED}`, () => {
           ENDS_BY_ITSELF,
         ]);
         const ended = new Promise<number | null>((resolve) => service.child.once('exit', resolve));
+        const clients = Array.from({ length: CLIENTS }, () =>
+          heardUntilTheEnd(`${service.url}/health`),
+        );
         await pause(random.between(0, RUNNING_MS));
         service.child.kill('SIGTERM');
         const code = await ended;
+        const heard = (await Promise.all(clients)).flat();
+        expect(heard).toContain('answered');
+        expect(heard).not.toContain('broken off');
         expect(service.log()).not.toMatch(/kept by .*/);
         expect(code).toBe(0);
         expect(service.log()).toContain('"drained"');
