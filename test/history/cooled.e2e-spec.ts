@@ -270,6 +270,7 @@ describe('settlements that leave a ledger', () => {
       chainId: CHAIN_ID,
       asset: first.of.payment.asset,
       payer: first.of.payment.authorization.from,
+      blamed: first.of.payment.authorization.from,
     });
     expect(look.known).toMatchObject({ id: second.ref.id, state: 'queued' });
   });

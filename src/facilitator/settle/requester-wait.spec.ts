@@ -379,5 +379,6 @@ describe('a requester that waits', () => {
 });
 
 function payerOf({ payment }: ReturnType<typeof aPayment>) {
-  return { ...payment, payer: payment.authorization.from };
+  const { from: payer } = payment.authorization;
+  return { ...payment, payer, blamed: payer };
 }

@@ -24,7 +24,7 @@ import {
   type SettlementView,
 } from '../../settlement/model/settlement.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
-import { PaymentVerifier } from '../verify/payment-verifier.js';
+import { PaymentVerifier, payerRefOf } from '../verify/payment-verifier.js';
 import { Claiming } from './claiming.js';
 import { DoneFacts } from './done-facts.js';
 import { boundPaymentOf, KEY_REFUSALS, KeyBinding } from './key-binding.js';
@@ -115,9 +115,9 @@ export class SettleService {
 
   async #isBeingClaimed(payment: Payment): Promise<boolean> {
     const identity = identityOf(payment);
-    const { requirements, claim } = payment;
-    if (identity === undefined || claim.from === undefined) return false;
-    const { inFlight } = await this.store.look(identity, { ...requirements, payer: claim.from });
+    const payer = payerRefOf(payment);
+    if (identity === undefined || payer === undefined) return false;
+    const { inFlight } = await this.store.look(identity, payer);
     return inFlight.claims > 0;
   }
 
@@ -221,10 +221,10 @@ export class SettleService {
   }
 
   async #look({ request, requester, identity }: NamedContext): Promise<Known> {
-    const { requirements, claim } = request.payment;
-    if (claim.from === undefined) throw new TypeError('the payment has no payer');
+    const payer = payerRefOf(request.payment);
+    if (payer === undefined) throw new TypeError('the payment has no payer');
     const [look, binding] = await Promise.all([
-      this.store.look(identity, { ...requirements, payer: claim.from }),
+      this.store.look(identity, payer),
       requester.keyTag === '' ? undefined : this.store.bindingOf(requester.keyTag),
     ]);
     return { look, binding };

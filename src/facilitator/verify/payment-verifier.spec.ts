@@ -26,6 +26,10 @@ import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
+import {
+  BATCH_SETTLEMENT,
+  type PayoutClaim,
+} from '../../protocol/schemes/batch-settlement/claims.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
 import {
   BLANK_RECORD,
@@ -34,7 +38,7 @@ import {
 } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { LaneSenders } from './lane-senders.js';
-import { PaymentVerifier, type Verification } from './payment-verifier.js';
+import { payerRefOf, PaymentVerifier, type Verification } from './payment-verifier.js';
 
 /** Beyond every clock that runs the tests. */
 const FOR_EVER = '99999999999';
@@ -42,6 +46,20 @@ const anEip3009 = (sent: Sent = {}): Payment =>
   anEip3009Payment({ ...sent, signed: { validBefore: FOR_EVER, ...sent.signed } }).payment;
 const aPermit2 = (sent: Sent = {}): Payment =>
   aPermit2Payment({ ...sent, signed: { deadline: FOR_EVER, ...sent.signed } }).payment;
+
+/** Of a receiver that anybody can name. */
+function aPayout(): Payment {
+  const claim: PayoutClaim = {
+    scheme: BATCH_SETTLEMENT,
+    method: 'channel-settle',
+    from: PAYEE,
+    token: TOKEN,
+    upTo: 700n,
+    nonce: undefined,
+    signature: undefined,
+  };
+  return { ...anEip3009(), claim };
+}
 
 const NO_LISTS: AdmissionLists = {
   assetsAllow: undefined,
@@ -455,6 +473,11 @@ describe('a judgement', () => {
       recentReverts,
     });
     expect(reasonOf(judgement)).toBe(expected);
+  });
+
+  it('of a payout, which carries no signature, asks for no record of the account that it names', () => {
+    expect(payerRefOf(aPayout())).toMatchObject({ payer: PAYEE, blamed: `payout:${TOKEN}` });
+    expect(payerRefOf(anEip3009())).toMatchObject({ payer: PAYER, blamed: PAYER });
   });
 
   it('names the fault of the payment before the past of its payer', async () => {

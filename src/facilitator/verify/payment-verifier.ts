@@ -26,7 +26,12 @@ import {
   type VerifyContext,
   type VerifyScope,
 } from '../../protocol/schemes/verdict.js';
-import type { Look, PayerMeans, PayerRecord } from '../../settlement/ledger/settlement-store.js';
+import type {
+  Look,
+  PayerMeans,
+  PayerRecord,
+  PayerRef,
+} from '../../settlement/ledger/settlement-store.js';
 import { isReopened, type SettlementView } from '../../settlement/model/settlement.js';
 import { countInFlight, type InFlightCount } from './in-flight-count.js';
 import { LaneSenders } from './lane-senders.js';
@@ -351,6 +356,15 @@ export class PaymentVerifier {
     const confirm: ConfirmPayer = (payer, hash) => confirmedPayer(chain, payer, hash);
     return { chain: view, limits, confirm };
   }
+}
+
+/** Whose record bears on a payment; `undefined` where it names no payer. */
+export function payerRefOf({
+  requirements: { chainId, asset },
+  claim,
+}: Payment): PayerRef | undefined {
+  const { from: payer } = claim;
+  return payer && { chainId, asset, payer, blamed: judgeOf(claim).blamedFor?.(claim) ?? payer };
 }
 
 function isUnderWay({ state }: SettlementView): boolean {

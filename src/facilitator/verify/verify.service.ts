@@ -21,7 +21,7 @@ import {
   paidBy,
   UsedAuthorizationFinder,
 } from '../status/used-authorization-finder.js';
-import { PaymentVerifier } from './payment-verifier.js';
+import { PaymentVerifier, payerRefOf } from './payment-verifier.js';
 
 export type VerifyOutcome =
   | {
@@ -118,13 +118,11 @@ export class VerifyService {
   }
 
   /** Without the ledger the chain alone decides. */
-  async #look(
-    { requirements, claim }: Payment,
-    identity: PaymentIdentity | undefined,
-  ): Promise<Look | undefined> {
-    if (identity === undefined || claim.from === undefined) return undefined;
+  async #look(payment: Payment, identity: PaymentIdentity | undefined): Promise<Look | undefined> {
+    const payer = payerRefOf(payment);
+    if (identity === undefined || payer === undefined) return undefined;
     try {
-      return await this.store.look(identity, { ...requirements, payer: claim.from });
+      return await this.store.look(identity, payer);
     } catch (error) {
       if (error instanceof RedisUnavailableError) return undefined;
       throw error;

@@ -112,6 +112,11 @@ export function needsNoTransaction({ authorization, amount }: AcceptedPayment): 
   return actionOf(authorization).needsNoTransaction?.(amount) === true;
 }
 
+/** What a transaction of it that fails after a clean simulation is held against: an account, or another name. */
+export function blamedFor({ authorization }: AcceptedPayment): string {
+  return actionOf(authorization).blamedFor?.(authorization) ?? authorization.from;
+}
+
 /** The only account that may send it; `undefined` where any lane may. Lower case. */
 export function soleSenderOf({ authorization }: AcceptedPayment): Address | undefined {
   return actionOf(authorization).soleSenderOf?.(authorization);

@@ -39,7 +39,8 @@ export const SERVICE_REASONS = {
   payer_suspended: {
     fault: 'buyer',
     retry: 'later',
-    meaning: 'Settlements of this payer repeatedly reverted after a successful simulation.',
+    meaning:
+      'Settlements of this payer (by channels: of the authorizer or token) repeatedly reverted after a successful simulation.',
   },
   asset_suspended: {
     fault: 'chain',

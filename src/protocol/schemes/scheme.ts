@@ -223,6 +223,11 @@ export interface Judge<C extends Claim = Claim, A extends Authorization = Author
   /** The only account that may send it; absent where any lane may. */
   soleSenderOf?(signed: C | A): Address;
   /**
+   * What transactions that fail after a clean simulation are held against; absent where that is its payer. Where the payer
+   * has not signed it, anybody could have that payer suspended.
+   */
+  blamedFor?(signed: C | A): string;
+  /**
    * Whether less than what was signed may be settled. Then the first settle binds the amount, and the
    * answers say it.
    */

@@ -24,7 +24,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |
  * | `o:<payer>` `…:o:0xb2…` | string | while it is in flight | the authorization whose payer's own transaction comes first: one at a time |
  * | `funded` | hash | always | payers that were sent native coins: `<nonce of the transaction they are for>:sent` or `:done` |
- * | `v:<payer>` | string | 10 minutes | reverts of a payer after a clean simulation, approvals of it that came to nothing, and coins that it wasted |
+ * | `v:<payer>`, `v:<authorizer>`, `v:payout:<token>` | string | 10 minutes | reverts of a payer after a clean simulation (of what no payer has signed: see `Judge.blamedFor`), approvals of it that came to nothing, and coins that it wasted |
  * | `b:<payer>` | string | 1 hour | how long it had places that came to nothing, while its own transaction was awaited, ms |
  * | `b:<authorization id>` | string | 1 hour | a minute, likewise: this signed payment has no place again |
  * | `x:<hash>` `…:x:0x5f…` | string | `RETENTION_DAYS` | ids carried by a transaction |
@@ -99,8 +99,8 @@ export const transactionKey = (chainId: number, hash: string): string =>
   ledgerKey(chainId, `x:${hash}`);
 export const creditKey = (chainId: number, hash: string, logIndex: number): string =>
   ledgerKey(chainId, `c:${hash}:${logIndex}`);
-export const revertsKey = (chainId: number, payer: string): string =>
-  ledgerKey(chainId, `v:${payer}`);
+export const revertsKey = (chainId: number, blamed: string): string =>
+  ledgerKey(chainId, `v:${blamed}`);
 export const listKey = (
   chainId: number,
   list:

@@ -222,8 +222,12 @@ export interface LaneEndings {
    */
   credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean>;
 
-  /** Counts a settlement that reverted although its simulation was clean; forgotten after 10 minutes. */
-  noteRevert(chainId: number, payer: Address): Promise<void>;
+  /**
+   * Counts a settlement that reverted although its simulation was clean; forgotten after 10 minutes.
+   *
+   * @param blamed - see `Judge.blamedFor`.
+   */
+  noteRevert(chainId: number, blamed: string): Promise<void>;
 }
 
 /** A lane that this process writes: proof of the lease goes with every write. */

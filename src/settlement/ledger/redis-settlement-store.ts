@@ -55,7 +55,10 @@ export class RedisSettlementStore implements SettlementStore {
     this.#bindings = new RedisBindings(scripts.ledger.shared, limits.retentionSeconds);
   }
 
-  async look(identity: PaymentIdentity, { chainId, asset, payer }: PayerRef): Promise<Look> {
+  async look(
+    identity: PaymentIdentity,
+    { chainId, asset, payer, blamed }: PayerRef,
+  ): Promise<Look> {
     const { authorizationId } = identity;
     const reply = asList(
       await this.#run(
@@ -64,7 +67,7 @@ export class RedisSettlementStore implements SettlementStore {
         [
           keys.authorizationKey(chainId, authorizationId),
           keys.inFlightKey(chainId, asset, payer),
-          keys.revertsKey(chainId, payer),
+          keys.revertsKey(chainId, blamed),
         ],
         [authorizationId],
       ),

@@ -243,6 +243,8 @@ export interface PayerRef {
   readonly chainId: number;
   readonly asset: Address;
   readonly payer: Address;
+  /** What its failures are held against; see `Judge.blamedFor`. */
+  readonly blamed: string;
 }
 
 /** How long what has finished is kept: the details of a record, and its tombstone. */

@@ -53,7 +53,8 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
   const inFlight = async (): Promise<bigint> => {
     const { identity, payment } = aPayment();
     const { asset, authorization } = payment;
-    const payer = { chainId: CHAIN_ID, asset, payer: authorization.from };
+    const { from } = authorization;
+    const payer = { chainId: CHAIN_ID, asset, payer: from, blamed: from };
     return (await store.look(identity, payer)).inFlight.balanceNeeded;
   };
   const before = await inFlight();

@@ -70,6 +70,7 @@ export const CLAIM: Action<BatchClaim, ClaimBatch> = {
   },
   inFlightKindOf: () => 'c',
   partiesOf: ({ rows }) => partiesIn(rows),
+  blamedFor: ({ rows, from }) => rows[0]?.config.receiverAuthorizer ?? from,
   signedPartsOf: ({ rows, from }, { chainId, asset }) =>
     rows.length === 0
       ? undefined
@@ -116,6 +117,8 @@ export const PAYOUT: Action<PayoutClaim, Payout> = {
     noEvidence: 'invalid_batch_settlement_evm_settle_transaction_failed',
   },
   partiesOf: ({ token, from }) => [{ asset: token, payTo: from }],
+  // No account has signed it. A payout fails by its token alone, which is suspended for payouts, and for no payment.
+  blamedFor: ({ token }) => `payout:${token}`,
   completed: async (claim, chain) => {
     const upTo = await toBePaid(claim, chain);
     return typeof upTo === 'bigint' ? { ...claim, upTo } : upTo;
@@ -177,6 +180,7 @@ export const REFUND: Action<RefundClaim, Refund> = {
     { asset: token, payTo: receiver },
     ...partiesIn(rows),
   ],
+  blamedFor: ({ config }) => config.receiverAuthorizer,
   signedPartsOf: ({ config, from, refundNonce, amount, rows }, { chainId, asset }) => {
     const channelId = channelIdOf(config, chainId);
     const nonce = refundNonceOf({ channelId, refundNonce });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
 import {
   aLaneWorld,
   aPayment,
@@ -8,7 +9,13 @@ import {
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../../protocol/errors.js';
+import type { Authorization } from '../../../protocol/evm/authorization.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { ChannelConfig } from '../../../protocol/schemes/batch-settlement/channel.js';
+import type { ClaimBatch } from '../../../protocol/schemes/batch-settlement/claim-batch.js';
+import { BATCH_SETTLEMENT } from '../../../protocol/schemes/batch-settlement/claims.js';
+import type { Payout } from '../../../protocol/schemes/batch-settlement/payout.js';
+import type { Refund } from '../../../protocol/schemes/batch-settlement/refund.js';
 import type { Ending, TakenSettlement } from '../../ledger/lane-store.js';
 import type { OutcomeVerdict } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
@@ -16,6 +23,40 @@ import { Outcomes } from './outcomes.js';
 import { UnresolvedUses } from './unresolved-uses.js';
 
 const USED = 'invalid_exact_evm_nonce_already_used';
+const VICTIM: Address = `0x${'a7'.repeat(20)}`;
+const TOKEN: Address = `0x${'70'.repeat(20)}`;
+const AUTHORIZER: Address = `0x${'b1'.repeat(20)}`;
+const SHARED = {
+  scheme: BATCH_SETTLEMENT,
+  from: VICTIM,
+  signature: '0x',
+  chainId: CHAIN_ID,
+} as const;
+const CHANNEL: ChannelConfig = {
+  payer: VICTIM,
+  payerAuthorizer: VICTIM,
+  receiver: VICTIM,
+  receiverAuthorizer: AUTHORIZER,
+  token: TOKEN,
+  withdrawDelay: 900,
+  salt: `0x${'5a'.repeat(32)}`,
+};
+const PAYOUT: Payout = { ...SHARED, method: 'channel-settle', token: TOKEN, upTo: 1n };
+const CLAIM: ClaimBatch = {
+  ...SHARED,
+  method: 'channel-claim',
+  rows: [{ config: CHANNEL, maxClaimable: 1n, totalClaimed: 1n, signature: '0x' }],
+};
+const REFUND: Refund = {
+  ...SHARED,
+  method: 'channel-refund',
+  config: CHANNEL,
+  channelId: `0x${'c1'.repeat(32)}`,
+  amount: 1n,
+  refundNonce: 0n,
+  rows: [],
+  claimSignature: undefined,
+};
 const DEADLINE = 2_000_000_000;
 const ended = (id: string, more: Partial<Ending> = {}): OutcomeVerdict => ({
   kind: 'ended',
@@ -240,6 +281,22 @@ describe('Outcomes', () => {
       await judged();
       expect([told.includes('failed'), states('b')]).toEqual([true, ['broadcast']]);
     });
+  });
+
+  it.each<[string, Authorization, string]>([
+    ['a payout: against its token', PAYOUT, `payout:${TOKEN}`],
+    ['a claim: against its authorizer', CLAIM, AUTHORIZER],
+    ['a refund: against its authorizer', REFUND, AUTHORIZER],
+  ])('holds a revert against no account that has not signed for it: %s', async (...given) => {
+    const [, authorization, blamed] = given;
+    lane.store.claims.claim('p', aPayment(1, { authorization }));
+    await lane.store.queue.ready(CHAIN_ID, ['p']);
+    await lane.sending.sendReady(lane.lease, () => true);
+    lane.chain.verdicts.set('p', ended('p'));
+    await mined([], false);
+    final();
+    await judged();
+    expect([states('p'), [...lane.store.reverts.keys()]]).toEqual([['reverted'], [blamed]]);
   });
 
   describe('what is answered too late', () => {

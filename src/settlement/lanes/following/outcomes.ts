@@ -1,7 +1,7 @@
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
+import { blamedFor, deadlineOf } from '../../../protocol/payment/payment-facts.js';
 import type {
   Ending,
   HeldLane,
@@ -169,7 +169,7 @@ export class Outcomes {
       tracked?.stored.delete(id);
       unresolved.resolved(id);
       if (state === 'reverted' && payment !== undefined) {
-        await this.options.endings.noteRevert(payment.chainId, payment.authorization.from);
+        await this.options.endings.noteRevert(payment.chainId, blamedFor(payment));
       }
     }
     events.finished(ended.map(({ id }) => id));

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
 import { AppConfig } from '../../../platform/config/app-config.js';
 import {
   redisCall,
@@ -128,8 +128,8 @@ export class RedisLaneEndings implements LaneEndings {
     return credited === null || credited === id;
   }
 
-  async noteRevert(chainId: number, payer: Address): Promise<void> {
-    const key = keys.revertsKey(chainId, payer);
+  async noteRevert(chainId: number, blamed: string): Promise<void> {
+    const key = keys.revertsKey(chainId, blamed);
     await runTransaction(
       'noteRevert',
       this.scripts.ledger.of(chainId).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),

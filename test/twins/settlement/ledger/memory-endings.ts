@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem';
+import type { Hex } from 'viem';
 import type {
   Ending,
   FinishResult,
@@ -18,7 +18,7 @@ interface MemoryParts {
   readonly lanes: MemoryLanes;
   readonly claims: MemoryClaims;
   readonly gas: MemoryGas;
-  readonly blame: (payer: Address) => void;
+  readonly blame: (blamed: string) => void;
 }
 
 const PARKED_IS_MINE_MS = 30_000;
@@ -120,8 +120,8 @@ export class MemoryEndings implements LaneEndings {
     return Promise.resolve(credited === id);
   }
 
-  noteRevert(_: number, payer: Address): Promise<void> {
-    this.parts.blame(payer);
+  noteRevert(_: number, blamed: string): Promise<void> {
+    this.parts.blame(blamed);
     return Promise.resolve();
   }
 

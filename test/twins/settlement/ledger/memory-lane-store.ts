@@ -1,4 +1,3 @@
-import type { Address } from 'viem';
 import type { LaneLedger } from '../../../../src/settlement/ledger/lane-store.js';
 import type { Attempt } from '../../../../src/settlement/model/attempt.js';
 import { MemoryAttempts } from './memory-attempts.js';
@@ -14,7 +13,7 @@ import { MemoryRefills } from './memory-refills.js';
 export class MemoryLaneStore implements LaneLedger {
   readonly claims: MemoryClaims;
   readonly gas: MemoryGas;
-  readonly reverts = new Map<Address, number>();
+  readonly reverts = new Map<string, number>();
   readonly paused = new Set<string>();
   readonly retiring = new Set<string>();
   readonly leases: MemoryLeases;
@@ -25,8 +24,8 @@ export class MemoryLaneStore implements LaneLedger {
   readonly #lanes: MemoryLanes;
 
   constructor(now: () => number) {
-    const blame = (payer: Address): void => {
-      this.reverts.set(payer, (this.reverts.get(payer) ?? 0) + 1);
+    const blame = (blamed: string): void => {
+      this.reverts.set(blamed, (this.reverts.get(blamed) ?? 0) + 1);
     };
     const { paused, retiring } = this;
     const lanes = new MemoryLanes(now);

@@ -153,7 +153,11 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
     }
 
     const look = ({ identity, payment }: ReturnType<typeof aPayment>) =>
-      store.look(identity, { ...payment, payer: payment.authorization.from });
+      store.look(identity, {
+        ...payment,
+        payer: payment.authorization.from,
+        blamed: payment.authorization.from,
+      });
 
     async function included(requester: Requester, made = aPayment()): Promise<ClaimRef> {
       const ref = await claimed(requester, made);
