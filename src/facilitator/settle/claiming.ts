@@ -151,7 +151,7 @@ export class Claiming {
     { request }: NamedContext,
     step: () => Promise<T>,
   ): Promise<T> {
-    const until = this.#deadlineOf(request);
+    const until = this.deadlineOf(request);
     const isOver = (): boolean =>
       !request.connection.isWritable || Date.now() + ASK_AGAIN_MS > until;
     for (;;) {
@@ -227,10 +227,10 @@ export class Claiming {
   }
 
   /**
-   * Milliseconds since the epoch. No buyer waits for a repeatable action, and the stock manager takes "pending" for a
+   * Of an answer, milliseconds since the epoch. No buyer waits for a repeatable action, and the stock manager takes "pending" for a
    * failure: the answer comes later.
    */
-  #deadlineOf({ arrivedAt, payment }: SettleRequest): number {
+  deadlineOf({ arrivedAt, payment }: SettleRequest): number {
     const { isRepeatable = false } = actionOf(payment.claim);
     return arrivedAt + this.config.settleWaitMs * (isRepeatable ? PATIENT : 1);
   }
@@ -246,7 +246,7 @@ export class Claiming {
       authorizationId: identity.authorizationId,
       connection: request.connection,
       finality: request.finality,
-      deadlineAt: this.#deadlineOf(request),
+      deadlineAt: this.deadlineOf(request),
       deferred: this.deferred,
       acknowledged: this.acknowledged,
       isRepeatable,

@@ -78,7 +78,9 @@ export class SettleService {
       const completed = await this.#completed(request);
       if (typeof completed === 'string') return answers.failure(completed);
       const answer = await this.#settle({ ...request, payment: completed }, answers, chain);
-      return answer && (await this.doneFacts.added(answer, completed, answers, chain));
+      if (answer === undefined) return undefined;
+      const deadline = this.claiming.deadlineOf(request);
+      return await this.doneFacts.added(answer, { payment: completed, chain }, answers, deadline);
     } catch (error) {
       if (error instanceof ChainUnavailableError || error instanceof RedisUnavailableError) {
         return answers.failure('network_unavailable');

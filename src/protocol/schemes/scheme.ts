@@ -160,10 +160,18 @@ export interface Told {
   readonly extra?: JsonObject;
 }
 
-/** Logs of one contract. */
+/** Logs of one contract, among which the transaction is that did an action. */
 export interface LogTrace {
   readonly address: Address;
   readonly topics: LogTopics;
+  /**
+   * How far the contract is beyond the action: 1 after it, 0 where it would be next. The block that takes it from 0 to 1
+   * has the transaction.
+   *
+   * @returns `undefined` where the contract does not answer as it should.
+   * @throws ChainUnavailableError
+   */
+  readonly stepsBeyond: (chain: Pick<ChainReader, 'call'>) => Promise<bigint | undefined>;
 }
 
 /**
@@ -249,19 +257,19 @@ export interface Action<
   /**
    * What a settle answer says of it once it is done; absent where it says no more than that.
    *
-   * @param logs - of its transaction.
-   * @param chain - at the block of that, where the node still has it.
+   * @param receipt - of its transaction; `undefined` where that is not known.
+   * @param chain - at the block of that, where the node still has it, else at the newest block.
    * @returns `undefined` where the contract does not answer as it should, or another transaction did it.
    * @throws ChainUnavailableError
    */
   told?(
     claim: C,
-    logs: readonly ReceiptLog[],
+    receipt: { readonly isSuccess: boolean; readonly logs: readonly ReceiptLog[] } | undefined,
     chain: Pick<ChainReader, 'call' | 'chainId'>,
   ): Promise<Told | undefined>;
-  /** Whether a success is answered without these details where they cannot be read. Else it waits for them. */
+  /** Whether a success is answered without all of these details where they cannot be read. */
   readonly mayBeUntold?: boolean;
-  /** The logs among which its transaction is found, where others may have sent that. */
+  /** Where its transaction is found, if others may have sent that. */
   traceOf?(claim: C, chainId: number): LogTrace;
 
   // ---------------------------------------------------------------- its authorization

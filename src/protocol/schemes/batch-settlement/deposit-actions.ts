@@ -56,7 +56,7 @@ const DEPOSIT_ANSWERS = {
     return state && channelExtra(voucher.channelId, state);
   },
   mayBeUntold: true,
-  told: async ({ voucher, config, amount }, _logs, chain) => {
+  told: async ({ voucher, config, amount }, _receipt, chain) => {
     const { state } = (await readChannel(chain, voucher.channelId, config)) ?? {};
     return state && { amount, extra: { channelState: channelExtra(voucher.channelId, state) } };
   },

@@ -1,5 +1,7 @@
 import { type Address, type Hex, maxUint256 } from 'viem';
 import { addressWord, bytes32Word, keccakOfHex, uintWord } from '../../evm/abi-words.js';
+import { decodeUint } from '../../evm/call-results.js';
+import { READ_GAS } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
 import type { ActionMethod } from '../../evm/transfer-method.js';
 import type { ActionKind } from '../authorization-method.js';
@@ -8,7 +10,13 @@ import type { Action } from '../scheme.js';
 import { channelIdOf, claimBatchDigest, type ClaimRow } from './channel.js';
 import { CLAIM_EVIDENCE, type ClaimBatch, claimCallOf, claimGasCap } from './claim-batch.js';
 import type { BatchClaim, PayoutClaim, RefundClaim } from './claims.js';
-import { amountInLog, readChannel, REFUNDED_TOPIC, SETTLED_TOPIC } from './escrow.js';
+import {
+  amountInLog,
+  readChannel,
+  refundNonceCall,
+  REFUNDED_TOPIC,
+  SETTLED_TOPIC,
+} from './escrow.js';
 import { type Payout, PAYOUT_EVIDENCE, payoutCallOf, toBePaid, verifyPayout } from './payout.js';
 import {
   type Refund,
@@ -151,12 +159,22 @@ export const PAYOUT: Action<PayoutClaim, Payout> = {
       : 'invalid_batch_settlement_evm_settle_simulation_failed',
   evidence: PAYOUT_EVIDENCE,
 
-  traceOf: ({ from, token }) => {
-    return { address: CHANNEL_ESCROW, topics: settledTopics(from, token) };
+  traceOf: (claim) => {
+    const { from, token, upTo = 0n } = claim;
+    const payout: Payout = { ...claim, upTo, signature: '0x' };
+    return {
+      address: CHANNEL_ESCROW,
+      topics: settledTopics(from, token),
+      stepsBeyond: async (chain) => {
+        const { callOf, isDone } = PAYOUT_EVIDENCE;
+        const isPaid = isDone(await chain.call(callOf(payout), READ_GAS), payout);
+        return isPaid === undefined ? undefined : BigInt(isPaid);
+      },
+    };
   },
   mayBeUntold: true,
-  told: ({ from, token }, logs) => {
-    const amount = amountInLog(logs, settledTopics(from, token));
+  told: ({ from, token }, receipt) => {
+    const amount = amountInLog(receipt?.logs ?? [], settledTopics(from, token));
     return Promise.resolve(amount === undefined ? undefined : { amount });
   },
 };
@@ -216,15 +234,26 @@ export const REFUND: Action<RefundClaim, Refund> = {
       : 'invalid_batch_settlement_evm_refund_simulation_failed',
   evidence: REFUND_EVIDENCE,
 
-  traceOf: ({ config }, chainId) => {
-    return { address: CHANNEL_ESCROW, topics: [REFUNDED_TOPIC, channelIdOf(config, chainId)] };
+  traceOf: ({ config, refundNonce }, chainId) => {
+    const channelId = channelIdOf(config, chainId);
+    return {
+      address: CHANNEL_ESCROW,
+      topics: [REFUNDED_TOPIC, channelId],
+      stepsBeyond: async (chain) => {
+        const next = decodeUint(await chain.call(refundNonceCall(channelId), READ_GAS));
+        return next === undefined ? undefined : next - refundNonce;
+      },
+    };
   },
-  told: async ({ config }, logs, chain) => {
+  told: async ({ config }, receipt, chain) => {
+    if (receipt?.isSuccess === false) return undefined;
     const channelId = channelIdOf(config, chain.chainId);
-    const amount = amountInLog(logs, [REFUNDED_TOPIC, channelId]);
     const { state } = (await readChannel(chain, channelId, config)) ?? {};
-    if (amount === undefined || state === undefined) return undefined;
-    return { amount, extra: { channelState: channelExtra(channelId, state) } };
+    if (state === undefined) return undefined;
+    const extra = { channelState: channelExtra(channelId, state) };
+    if (receipt === undefined) return { extra };
+    // Where nothing is free, the contract uses the nonce up, pays nothing and logs nothing.
+    return { amount: amountInLog(receipt.logs, [REFUNDED_TOPIC, channelId]) ?? 0n, extra };
   },
 };
 
