@@ -14,14 +14,22 @@ import {
   STRANGER,
   TOKEN,
 } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
+import {
+  aChain,
+  FakeChain,
+  type FakeNode,
+} from '../../../test/builders/platform/chain/fake-chain.js';
 import { anUptoPayment } from '../../../test/builders/protocol/schemes/upto/upto.js';
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { NeededHead } from '../../platform/chain/near-head.js';
+import type { RpcOutcome } from '../../platform/chain/rpc/rpc-outcome.js';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
+import { uintWord } from '../../protocol/evm/abi-words.js';
 import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
@@ -78,6 +86,8 @@ class World {
   readonly approvalLimits = new Map<number, ApprovalLimits>();
   suspended = '';
   isServed = true;
+  /** In the place of the chain that judges. */
+  served: EvmChain | undefined;
   builderCode: string | undefined;
 
   get verifier(): PaymentVerifier {
@@ -93,7 +103,7 @@ class World {
         return { value };
       },
     };
-    const chains = { get: () => (this.isServed ? chain : undefined) };
+    const chains = { get: () => (this.isServed ? (this.served ?? chain) : undefined) };
     const senders: Pick<LaneSenders, 'isSuspended' | 'senderFor' | 'areKnown'> = {
       isSuspended: (asset) => asset === this.suspended,
       senderFor: () => Promise.resolve(SENDER),
@@ -460,6 +470,35 @@ describe('the codes of those who brought a payment about', () => {
     await world.verifier.verify(anEip3009(), BLANK_RECORD);
     const [named, bare] = world.chain.simulated.map(({ call }) => call);
     expect(named).toEqual(bare);
+  });
+});
+
+describe('the total of a payout', () => {
+  const totals = (claimed: bigint): RpcOutcome => ({
+    kind: 'result',
+    value: `0x${uintWord(claimed)}${uintWord(0n)}`,
+  });
+  const saying =
+    (claimed: bigint): FakeNode['lie'] =>
+    (method) => {
+      if (method === 'eth_getCode') return { kind: 'result', value: '0x00' };
+      return method === 'eth_call' ? totals(claimed) : undefined;
+    };
+  async function upTo(...claimed: readonly bigint[]): Promise<unknown> {
+    const { chain } = await aChain(new FakeChain(8), claimed.length, {}, (node, index) => {
+      node.lie = saying(claimed[index] ?? 0n);
+    });
+    const world = new World();
+    world.served = chain;
+    const { claim } = (await world.verifier.completed(aPayout())) as Payment;
+    await chain.close();
+    return (claim as PayoutClaim).upTo;
+  }
+
+  it('is what two endpoints say, and not what one made up', async () => {
+    expect(await upTo(100n)).toBe(100n);
+    expect(await upTo(150n, 100n, 100n)).toBe(100n);
+    await expect(upTo(150n, 100n)).rejects.toThrow(ChainUnavailableError);
   });
 });
 

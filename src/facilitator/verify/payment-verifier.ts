@@ -5,6 +5,7 @@ import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/near-head.js';
 import { confirmedPayer } from '../../platform/chain/payer-account.js';
+import type { Claim as QuorumClaim } from '../../platform/chain/quorum.js';
 import { delay } from '../../platform/concurrency/timing.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { approvalLimitsOf } from '../../platform/config/network-settings.js';
@@ -13,7 +14,7 @@ import type { ApprovalLimits, ConfirmPayer } from '../../protocol/evm/approval-c
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
-import type { PaymentIdentity } from '../../protocol/payment/identity.js';
+import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { judgeOf } from '../../protocol/schemes/registry.js';
@@ -87,6 +88,9 @@ const REVERTS_MAX = 3;
  * moments after the chain's nodes show it: until then a mined payment counts twice.
  */
 const COUNTED_TWICE_MS = [100, 200, 400, 800] as const;
+
+/** Pauses until endpoints that are a block apart say the same. */
+const BLOCK_APART_MS = [100, 200, 400, 800] as const;
 
 /**
  * Waits before a payment is called too early that the clock says is in time: many clients sign with the time of now as
@@ -229,7 +233,8 @@ export class PaymentVerifier {
   }
 
   /**
-   * The payment with what the chain alone can say of it: see `Judge.completed`. Asked of a node at the newest block.
+   * The payment with what the chain alone can say of it: see `Judge.completed`. Two endpoints say so, where two are there:
+   * what one of them made up would never come true. They may be a block apart, and are asked again.
    *
    * @throws ChainUnavailableError
    */
@@ -241,11 +246,19 @@ export class PaymentVerifier {
     if (chain === undefined) {
       throw new ChainUnavailableError(requirements.chainId, 'what a payment is of');
     }
-    const { value } = await chain.verifyNearHead(
-      async (view) => judge.completed?.(claim, view) ?? claim,
-      () => 'newest',
-    );
-    return typeof value === 'string' ? value : { ...payment, claim: value };
+    const read = async (view: ChainView): Promise<QuorumClaim<Payment | Reason>> => {
+      const completed = (await judge.completed?.(claim, view)) ?? claim;
+      const value = typeof completed === 'string' ? completed : { ...payment, claim: completed };
+      const key = typeof value === 'string' ? value : (identityOf(value)?.authorizationId ?? '');
+      return { value, key, subject: key };
+    };
+    const question = { what: 'what a payment is of', read };
+    for (const ms of BLOCK_APART_MS) {
+      const agreed = await unlessUnavailable(chain.quorumRead(question));
+      if (agreed !== undefined) return agreed;
+      await this.pause(ms);
+    }
+    return chain.quorumRead(question);
   }
 
   /** Judges again until the newest block is late enough, or as long as that is worth waiting for. */
@@ -365,6 +378,15 @@ export function payerRefOf({
 }: Payment): PayerRef | undefined {
   const { from: payer } = claim;
   return payer && { chainId, asset, payer, blamed: judgeOf(claim).blamedFor?.(claim) ?? payer };
+}
+
+async function unlessUnavailable<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ChainUnavailableError) return undefined;
+    throw error;
+  }
 }
 
 function isUnderWay({ state }: SettlementView): boolean {

@@ -144,6 +144,8 @@ export interface StateEvidence<A extends Authorization> {
   callOf(authorization: A): Call;
   /** `undefined` where the contract does not answer the question. */
   isDone(outcome: CallOutcome, authorization: A): boolean | undefined;
+  /** Whether logs of a transaction that succeeded show it too, whatever the state; absent where none do. */
+  isShownIn?(logs: readonly ReceiptLog[], authorization: A): boolean;
 }
 
 /** An account that is paid in the place of the payee. */

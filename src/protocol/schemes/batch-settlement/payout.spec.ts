@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Address, encodeFunctionData, parseAbi } from 'viem';
+import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem';
 import {
   aChannelChain,
   aContext,
@@ -7,9 +7,11 @@ import {
   SELLER,
   TOKEN,
 } from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
-import { uintWord } from '../../evm/abi-words.js';
+import { addressWord, uintWord } from '../../evm/abi-words.js';
 import type { CallOutcome } from '../../evm/chain-reader.js';
+import type { ReceiptLog } from '../../evm/logs.js';
 import { refuse } from '../verdict.js';
+import { SETTLED_TOPIC } from './escrow.js';
 import { type Payout, PAYOUT_EVIDENCE, payoutCallOf, toBePaid, verifyPayout } from './payout.js';
 import { readPayout } from './read-claim.js';
 
@@ -70,6 +72,29 @@ describe('a payout', () => {
     expect(PAYOUT_EVIDENCE.isDone(outcomeOf(950n, 900n), payout)).toBe(true);
     expect(PAYOUT_EVIDENCE.isDone(outcomeOf(950n, 699n), payout)).toBe(false);
     expect(PAYOUT_EVIDENCE.isDone({ status: 'returned', data: '0x' }, payout)).toBeUndefined();
+  });
+
+  it('is shown by its event of the escrow, whatever the total was judged to be', async () => {
+    const verdict = await judge(outcomeOf(700n, 200n));
+    if (!verdict.isValid) throw new Error('refused');
+    const payout = verdict.authorization as Payout;
+    const word = (address: Address): Hex => `0x${addressWord(address)}`;
+    const settled: ReceiptLog = {
+      address: ESCROW.toLowerCase() as Address,
+      topics: [SETTLED_TOPIC, word(SELLER), word(TOKEN), word(ESCROW)],
+      data: `0x${uintWord(100n)}`,
+      logIndex: 3,
+    };
+    const isShown = (more: Partial<ReceiptLog>) =>
+      PAYOUT_EVIDENCE.isShownIn?.([{ ...settled, ...more }], payout);
+    expect(isShown({})).toBe(true);
+    expect(isShown({ address: TOKEN })).toBe(false);
+    expect(isShown({ topics: [SETTLED_TOPIC, word(ESCROW), word(TOKEN), word(ESCROW)] })).toBe(
+      false,
+    );
+    expect(isShown({ topics: [SETTLED_TOPIC, word(SELLER), word(ESCROW), word(ESCROW)] })).toBe(
+      false,
+    );
   });
 
   it.each([{}, { receiver: '0x12' }, { token: null }, { type: 'claim' }])(

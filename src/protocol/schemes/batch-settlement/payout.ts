@@ -1,4 +1,4 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import { addressWord } from '../../evm/abi-words.js';
 import type { Authorization } from '../../evm/authorization.js';
 import { type Call, selectorOf } from '../../evm/calls.js';
@@ -8,6 +8,7 @@ import type { Reason } from '../../reasons.js';
 import type { StateEvidence } from '../scheme.js';
 import { refuseByState, type Verdict, type VerifyContext } from '../verdict.js';
 import type { BATCH_SETTLEMENT, PayoutClaim } from './claims.js';
+import { amountInLog, SETTLED_TOPIC } from './escrow.js';
 import { missingContract, UNREAD } from './verify-channel.js';
 
 const SETTLE = selectorOf('settle(address,address)');
@@ -66,7 +67,10 @@ export function payoutCallOf({ from, token }: Pick<Payout, 'from' | 'token'>): C
   return { to: CHANNEL_ESCROW, data: `0x${SETTLE}${addressWord(from)}${addressWord(token)}` };
 }
 
-/** A payout with nothing due succeeds without an event: the settled total shows that it is done. */
+/**
+ * A payout with nothing due succeeds without an event: the settled total shows that it is done. One with its event has
+ * paid all that was claimed, also where that was less than what was judged.
+ */
 export const PAYOUT_EVIDENCE: StateEvidence<Payout> = {
   by: 'state',
   callOf: ({ from, token }) => receiversCall(from, token),
@@ -74,7 +78,12 @@ export const PAYOUT_EVIDENCE: StateEvidence<Payout> = {
     const totals = totalsIn(outcome);
     return totals && totals.settled >= upTo;
   },
+  isShownIn: (logs, { from, token }) => amountInLog(logs, settledTopics(from, token)) !== undefined,
 };
+
+export function settledTopics(receiver: Address, token: Address): readonly [Hex, Hex, Hex] {
+  return [SETTLED_TOPIC, `0x${addressWord(receiver)}`, `0x${addressWord(token)}`];
+}
 
 function receiversCall(receiver: Address, token: Address): Call {
   return {

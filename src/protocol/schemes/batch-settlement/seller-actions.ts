@@ -1,4 +1,4 @@
-import { type Address, type Hex, maxUint256 } from 'viem';
+import { type Address, maxUint256 } from 'viem';
 import { addressWord, bytes32Word, keccakOfHex, uintWord } from '../../evm/abi-words.js';
 import { decodeUint } from '../../evm/call-results.js';
 import { READ_GAS } from '../../evm/chain-reader.js';
@@ -10,14 +10,15 @@ import type { Action } from '../scheme.js';
 import { channelIdOf, claimBatchDigest, type ClaimRow } from './channel.js';
 import { CLAIM_EVIDENCE, type ClaimBatch, claimCallOf, claimGasCap } from './claim-batch.js';
 import type { BatchClaim, PayoutClaim, RefundClaim } from './claims.js';
+import { amountInLog, readChannel, refundNonceCall, REFUNDED_TOPIC } from './escrow.js';
 import {
-  amountInLog,
-  readChannel,
-  refundNonceCall,
-  REFUNDED_TOPIC,
-  SETTLED_TOPIC,
-} from './escrow.js';
-import { type Payout, PAYOUT_EVIDENCE, payoutCallOf, toBePaid, verifyPayout } from './payout.js';
+  type Payout,
+  PAYOUT_EVIDENCE,
+  payoutCallOf,
+  settledTopics,
+  toBePaid,
+  verifyPayout,
+} from './payout.js';
 import {
   type Refund,
   REFUND_EVIDENCE,
@@ -256,10 +257,6 @@ export const REFUND: Action<RefundClaim, Refund> = {
     return { amount: amountInLog(receipt.logs, [REFUNDED_TOPIC, channelId]) ?? 0n, extra };
   },
 };
-
-function settledTopics(receiver: Address, token: Address): readonly [Hex, Hex, Hex] {
-  return [SETTLED_TOPIC, `0x${addressWord(receiver)}`, `0x${addressWord(token)}`];
-}
 
 function claimNonceOf(rows: readonly ClaimRow[], chainId: number): bigint {
   return BigInt(claimBatchDigest(rows, chainId));

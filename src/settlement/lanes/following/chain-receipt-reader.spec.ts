@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import type { Address, Hex } from 'viem';
 import {
   aChain,
   failure,
@@ -14,6 +15,11 @@ import { refOf } from '../../../platform/chain/authorization-use.js';
 import { readBlockHeader } from '../../../platform/chain/block.js';
 import { readReceipt } from '../../../platform/chain/receipt.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
+import { CHANNEL_ESCROW } from '../../../protocol/evm/contracts.js';
+import { BATCH_SETTLEMENT } from '../../../protocol/schemes/batch-settlement/claims.js';
+import { SETTLED_TOPIC } from '../../../protocol/schemes/batch-settlement/escrow.js';
+import type { Payout } from '../../../protocol/schemes/batch-settlement/payout.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
 
@@ -89,6 +95,46 @@ describe('ChainReceiptReader', () => {
         ? result({ ...(truth.receipt(HASH) as object), transactionHash: hash32(2) })
         : undefined;
     await expect(look()).rejects.toThrow();
+  });
+
+  it.each([
+    ['with its event', 1],
+    ['without an event and without a total that shows it', 0],
+  ])('takes a payout for done %s', async (_, events) => {
+    const receiver: Address = SIGNER;
+    const { asset: token } = payment;
+    const authorization: Payout = {
+      scheme: BATCH_SETTLEMENT,
+      method: 'channel-settle',
+      from: receiver,
+      signature: '0x',
+      token,
+      upTo: 150n,
+    };
+    const word = (address: Address): Hex => `0x${addressWord(address)}`;
+    const topics = [SETTLED_TOPIC, word(receiver), word(token), word(SIGNER)];
+    const event = { address: CHANNEL_ESCROW, topics, data: hash32(100) };
+    const truth = new FakeChain(20);
+    // The total is below what was judged.
+    truth.call = () => `0x${'00'.repeat(32)}${uintWord(100n)}`;
+    truth.mine({
+      hash: HASH,
+      to: CHANNEL_ESCROW,
+      input: '0x',
+      isSuccess: true,
+      logs: Array.from({ length: events }, () => event),
+    });
+    const { chain } = await aChain(truth, 2);
+    const [view] = chain.views();
+    const latest = readBlockHeader(truth.header(truth.head));
+    if (view === undefined || latest === undefined) throw new Error('no head');
+    const items = [{ id: 'a', payment: { ...payment, authorization } }];
+    const payout = { ...tracked, items } as unknown as TrackedAttempt;
+    const seen = (
+      await new ChainReceiptReader(chain, SIGNER).look({ view, latest }, [payout])
+    ).included.get(payout);
+    expect(seen?.credited.has('a')).toBe(events > 0);
+    await chain.close();
   });
 
   it('does not believe one node alone that more nonces are used than blocks hold', async () => {

@@ -240,24 +240,27 @@ async function inclusionOf(
     credited: isSuccess
       ? new Map([
           ...creditLogs(tracked.items, logs),
-          ...(await doneByState(view, tracked.items, blockHash)),
+          ...(await doneByState(view, tracked.items, receipt)),
         ])
       : new Map(),
   };
 }
 
-/** Settlements that the state after the block proves, as no log does. */
+/** Settlements that the state after the block proves, as not each transaction leaves a log. */
 async function doneByState(
   view: ChainView,
   items: TrackedAttempt['items'],
-  blockHash: Hex,
+  { blockHash, logs }: Receipt,
 ): Promise<readonly (readonly [string, undefined])[]> {
   const found = await Promise.all(
-    items
-      .filter(({ payment }) => actionOf(payment.authorization).evidence.by === 'state')
-      .map(async ({ id, payment }) =>
-        (await isDone(view, payment, { blockHash })) === true ? [[id, undefined] as const] : [],
-      ),
+    items.map(async ({ id, payment }) => {
+      const { evidence } = actionOf(payment.authorization);
+      if (evidence.by !== 'state') return [];
+      const isShown =
+        evidence.isShownIn?.(logs, payment.authorization) === true ||
+        (await isDone(view, payment, { blockHash })) === true;
+      return isShown ? [[id, undefined] as const] : [];
+    }),
   );
   return found.flat();
 }

@@ -299,6 +299,17 @@ describe('Outcomes', () => {
     expect([states('p'), [...lane.store.reverts.keys()]]).toEqual([['reverted'], [blamed]]);
   });
 
+  it('holds no success without effect against the token where the state of the escrow is the evidence', async () => {
+    lane.store.claims.claim('p', aPayment(1, { authorization: PAYOUT }));
+    await lane.store.queue.ready(CHAIN_ID, ['p']);
+    await lane.sending.sendReady(lane.lease, () => true);
+    lane.chain.verdicts.set('p', ended('p'));
+    await mined([], true);
+    final();
+    await judged();
+    expect([states('p'), suspected]).toEqual([['reverted'], []]);
+  });
+
   describe('what is answered too late', () => {
     beforeEach(async () => {
       await lane.send('a');

@@ -2,6 +2,7 @@ import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import { blamedFor, deadlineOf } from '../../../protocol/payment/payment-facts.js';
+import { actionOf } from '../../../protocol/schemes/registry.js';
 import type {
   Ending,
   HeldLane,
@@ -132,11 +133,15 @@ export class Outcomes {
     }
   }
 
-  /** A transaction that succeeded without paying is held against the asset. */
+  /**
+   * A transaction that succeeded without paying is held against the asset; not where the state of another contract shows
+   * what is paid.
+   */
   #noteEvidence({ payment, subject }: Question, { state }: Ending): void {
     if (subject.kind !== 'attempt' || state !== 'reverted') return;
     const { inclusion } = subject.tracked;
     if (inclusion?.isSuccess !== true) return;
+    if (actionOf(payment.authorization).evidence.by === 'state') return;
     this.options.assetSuspensions.noteWithoutEvidence(assetNameOf(payment));
   }
 
