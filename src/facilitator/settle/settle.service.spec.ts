@@ -92,6 +92,8 @@ describe('SettleService', () => {
   let usedBy: { readonly transaction: Hex | undefined } | undefined;
   let refusal: Reason | undefined;
   let beforeRefusal: () => Promise<void>;
+  /** Whether the chain says what its payments are of. */
+  let isCompleted: boolean;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
@@ -100,6 +102,7 @@ describe('SettleService', () => {
     usedBy = undefined;
     refusal = undefined;
     beforeRefusal = () => Promise.resolve();
+    isCompleted = false;
     store = new MemorySettlementStore(() => Date.now(), 60_000);
     labels = new MemoryLabelStore();
     service = aService();
@@ -135,6 +138,7 @@ describe('SettleService', () => {
       },
       verifier: {
         ...verifications,
+        ...(isCompleted && { completed: (payment) => Promise.resolve({ ...payment }) }),
         verify: async (payment: Payment): Promise<Verification> => {
           const reason = refusal;
           if (reason === undefined) return verifications.verify(payment);
@@ -637,6 +641,24 @@ describe('SettleService', () => {
       errorReason: 'duplicate_settlement',
     });
     expect((await settle(payment, asked))?.status).toBe(202);
+  });
+
+  it('a payout waits two seconds for claims that name its receiver, and no longer', async () => {
+    isCompleted = true;
+    service = aService();
+    const look = store.look.bind(store);
+    store.look = async (...args) => {
+      const found = await look(...args);
+      return { ...found, inFlight: { ...found.inFlight, claims: 1 } };
+    };
+    const payment = aPayment();
+    const settling = settle(payment);
+    await pass(1800);
+    expect(jobs).toEqual([]);
+    await pass(600);
+    expect(jobs).toEqual([liveOf(payment)]);
+    await pass(WAIT_MS);
+    await settling;
   });
 
   it('the ledger lost the claim of a 202: the reply of a claim for it is lost, and still no other request gets a 202', async () => {

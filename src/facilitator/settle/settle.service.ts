@@ -47,6 +47,8 @@ const ROUNDS_MAX = 5;
 
 /** Between two looks at claims that a payout waits for: less than a block takes. */
 const CLAIMS_AGAIN_MS = 200;
+/** How long a payout waits for claims of its receiver. One that it misses is paid by the next payout. */
+const CLAIMS_WAIT_MS = 2000;
 
 /** Settles a payment once, for any number of requests, and gives each the one true answer. */
 @Injectable()
@@ -103,10 +105,10 @@ export class SettleService {
 
   /**
    * The payment with the part that only the chain knows. Claims of the same receiver that are under way change that part:
-   * they are awaited, as long as that leaves time for the rest.
+   * they are awaited, but not for long: anybody can make a claim that names this receiver.
    */
   async #completed({ payment, arrivedAt }: SettleRequest): Promise<Payment | Reason> {
-    const until = arrivedAt + this.config.settleWaitMs / 2;
+    const until = arrivedAt + Math.min(CLAIMS_WAIT_MS, this.config.settleWaitMs / 2);
     for (;;) {
       const completed = await this.verifier.completed(payment);
       if (typeof completed === 'string' || completed === payment) return completed;

@@ -21,7 +21,8 @@ interface SettleWorld {
   readonly labels: Pick<LabelStore, 'note'>;
   readonly events: Pick<SettlementEvents, 'listen'>;
   readonly admission: Partial<Admission>;
-  readonly verifier: Pick<PaymentVerifier, 'verify' | 'verifyTerms' | 'match'>;
+  readonly verifier: Pick<PaymentVerifier, 'verify' | 'verifyTerms' | 'match'> &
+    Partial<Pick<PaymentVerifier, 'completed'>>;
   readonly archive: SettlementArchive;
   readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
   readonly lostClaims: Pick<LostClaims, 'adopt'>;
