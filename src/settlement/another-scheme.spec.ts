@@ -26,7 +26,7 @@ import { ChainReceiptReader } from './lanes/following/chain-receipt-reader.js';
 import { ChainBatchSimulator } from './lanes/sending/chain-batch-simulator.js';
 import { MeasuredGasEstimates } from './lanes/sending/gas-estimates.js';
 import { AssetSuspension } from './lanes/sending/suspensions.js';
-import { inclusionChanges, type TrackedAttempt } from './lanes/state/tracked-attempt.js';
+import { inclusionChanges, TrackedAttempt } from './lanes/state/tracked-attempt.js';
 import { paymentFields, readDetails } from './ledger/record.js';
 import { expiryLua } from './ledger/script-files.js';
 import { gasBoundOf, groupForSending, type Sendable } from './model/grouping.js';
@@ -136,19 +136,31 @@ describe('a settlement of another scheme', () => {
   it('is paid by the state of its block, where no log shows it', async () => {
     const truth = new FakeChain(4);
     const { to, data: input } = callOf(anAcceptedQuietNote);
-    const [first, second] = [hash32(1), hash32(2)];
+    const [first, second, third] = [hash32(1), hash32(2), hash32(3)];
     truth.mine({ hash: first, to, input, logs: [] });
     const done = truth.mine({ hash: second, to, input, logs: [] });
+    truth.mine({ hash: third, to, input: '0x', logs: [] });
     truth.call = (at) => hash32(at >= done ? 1 : 0);
     const { chain } = await aChain(truth, 2);
     const [view] = chain.views();
     const latest = readBlockHeader(truth.header(truth.head));
     if (view === undefined || latest === undefined) throw new Error('no head');
     const reader = new ChainReceiptReader(chain, COLLECTOR);
-    const inclusionOf = async (hash: Hex) => {
-      const items = [{ id: 'a', payment: anAcceptedQuietNote }];
-      const attempt = { accountNonce: 0, transactions: [{ hash }] };
-      const tracked = { accountNonce: 0, attempt, items } as unknown as TrackedAttempt;
+    const inclusionOf = async (hash: Hex, isNoop = false) => {
+      const transaction = { hash, raw: '0x', gas: 1n, signedAt: 0, isNoop } as const;
+      const fees = { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
+      const tracked = new TrackedAttempt({
+        attempt: {
+          accountNonce: 0,
+          kind: 'single',
+          settlementIds: ['a'],
+          allocatedAtBlock: 0n,
+          transactions: [{ ...transaction, ...fees }],
+        },
+        payments: new Map([['a', anAcceptedQuietNote]]),
+        atBlock: 0n,
+        nowMs: 0,
+      });
       const seen = (await reader.look({ view, latest }, [tracked])).included.get(tracked);
       return seen && reader.confirm(view, tracked, seen);
     };
@@ -156,6 +168,9 @@ describe('a settlement of another scheme', () => {
     const paid = await inclusionOf(second);
     expect([...(unpaid?.credited ?? [['none']])]).toEqual([]);
     expect([...(paid?.credited ?? [])]).toEqual([['a', undefined]]);
+    // It was done before, by another sender: a transaction that uses the nonce up has not done it.
+    const cancelled = await inclusionOf(third, true);
+    expect([...(cancelled?.credited ?? [['none']])]).toEqual([]);
     const ofLedger = { payments: new Map([['a', anAcceptedQuietNote]]), stored: new Map() };
     const include = [{ id: 'a', logIndex: undefined }];
     expect(inclusionChanges(ofLedger, paid)).toEqual({ uninclude: [], include });

@@ -129,6 +129,13 @@ describe('a run of reconciliation', () => {
     expect(await names()).toEqual([]);
   });
 
+  it('finds nothing in what others did of a channel, which the state of its contract shows', async () => {
+    const unnamed = { transaction: undefined, transactions: [], logIndex: undefined };
+    const channel = { scheme: 'batch-settlement', method: 'channel-refund' };
+    books.rows.push(row(7, 5, { ...unnamed, ...channel, state: 'foreign' }));
+    expect(await names()).toEqual([]);
+  });
+
   it.each<[string, () => void, readonly string[]]>([
     ['an amount', () => (books.rows[1] = row(1, 5, { amount: 1n })), ['amount_differs']],
     ['a row that is gone', () => books.rows.splice(1, 1), ['log_without_settlement']],

@@ -78,8 +78,12 @@ export function blockOf(hash: Hex, named: readonly RecordedSettlement[]): bigint
   return named.find(({ isPaid, transaction }) => isPaid && transaction === hash)?.blockNumber;
 }
 
-/** A payment of nothing needs no transaction; any other one does. */
+/**
+ * A payment of nothing needs no transaction; any other one does. What others did of a channel is shown by the state of
+ * its contract alone, and no transaction is named.
+ */
 export function withoutTransaction(row: RecordedSettlement): readonly Finding[] {
   if (!row.isPaid || row.transaction !== undefined || row.amount === 0n) return [];
+  if (row.scheme === 'batch-settlement' && row.state === 'foreign') return [];
   return [{ name: 'settled_without_log', settlementId: row.id, blockNumber: row.blockNumber }];
 }

@@ -75,6 +75,10 @@ export async function emptyLedger(
       const stage = await redis.hget(recordKey(CHAIN, id), 'stage');
       return stage === null ? undefined : STATE_OF[readStage(stage)];
     },
+    transactionOf: async (id) => {
+      const tx = await redis.hget(recordKey(CHAIN, id), 'tx');
+      return tx === null ? undefined : `0x${tx}`;
+    },
     switch: async (which, lane) => {
       await redis.hset(listKey(CHAIN, which), signerOf(lane), '{}');
     },

@@ -240,18 +240,25 @@ async function inclusionOf(
     credited: isSuccess
       ? new Map([
           ...creditLogs(tracked.items, logs),
-          ...(await doneByState(view, tracked.items, receipt)),
+          ...(await doneByState(view, tracked, receipt)),
         ])
       : new Map(),
   };
 }
 
-/** Settlements that the state after the block proves, as not each transaction leaves a log. */
+/**
+ * Settlements that the state after the block proves, as not each transaction leaves a log. A transaction that only uses
+ * up the account nonce has done none of them, whatever others have done before it.
+ */
 async function doneByState(
   view: ChainView,
-  items: TrackedAttempt['items'],
-  { blockHash, logs }: Receipt,
+  tracked: TrackedAttempt,
+  { hash, blockHash, logs }: Receipt,
 ): Promise<readonly (readonly [string, undefined])[]> {
+  const items = tracked.items.filter(
+    ({ payment }) => actionOf(payment.authorization).evidence.by === 'state',
+  );
+  if (items.length === 0 || !tracked.isSettledBy(hash)) return [];
   const found = await Promise.all(
     items.map(async ({ id, payment }) => {
       const { evidence } = actionOf(payment.authorization);

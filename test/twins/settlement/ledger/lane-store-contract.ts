@@ -29,6 +29,8 @@ export interface LaneStoreHarness {
   /** Acknowledges success to a requester. */
   tell(id: string): Promise<void>;
   stateOf(id: string): Promise<SettlementState | undefined>;
+  /** The transaction that a finished claim names. */
+  transactionOf(id: string): Promise<Hex | undefined>;
   switch(which: LaneSwitch, lane: string): Promise<void>;
   /** Gwei. */
   spentOn(chainId: number, subject: string, day: string): Promise<bigint>;
@@ -567,6 +569,17 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       ]);
       expect(await states(id)).toEqual(['foreign']);
       expect(await store.endings.parkedCount(CHAIN)).toBe(0);
+    });
+
+    it('names the transaction of another sender that has paid, and no other one', async () => {
+      const [cancelled = '', copied = ''] = await sentOnes(2);
+      await store.endings.finish(held, 0, [
+        { id: cancelled, state: 'foreign', isPaid: true },
+        { id: copied, state: 'foreign', isPaid: true, transaction: hashOf(9) },
+      ]);
+      expect(await states(cancelled, copied)).toEqual(['foreign', 'foreign']);
+      expect(await harness.transactionOf(cancelled)).toBeUndefined();
+      expect(await harness.transactionOf(copied)).toBe(hashOf(9));
     });
 
     it('says of a parked one that it is resubmitted, also where the first reply was lost', async () => {

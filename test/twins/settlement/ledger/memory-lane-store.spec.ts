@@ -18,6 +18,7 @@ laneStoreContract('a ledger in memory', () => {
       return Promise.resolve();
     },
     stateOf: (id) => Promise.resolve(store.claims.stateOf(id)),
+    transactionOf: (id) => Promise.resolve(store.claims.endingOf(id).ending?.transaction),
     switch: (which, lane) => {
       store[which].add(lane);
       return Promise.resolve();

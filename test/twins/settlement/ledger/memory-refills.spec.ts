@@ -11,6 +11,7 @@ refillStoreContract('a ledger in memory', () => {
     claim: unused,
     tell: unused,
     stateOf: unused,
+    transactionOf: unused,
     switch: (which, lane) => {
       store[which].add(lane);
       return Promise.resolve();

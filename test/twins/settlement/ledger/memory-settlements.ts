@@ -123,6 +123,8 @@ export class MemorySettlements {
     if (transaction !== undefined && !record.hashes.includes(transaction)) {
       record.hashes.push(transaction);
     }
+    // Another sender has paid it, by a transaction that is not known.
+    if (event === 'used_by_other_paid' && transaction === undefined) record.hashes = [];
     record.reason = reason;
     const { stage } = record;
     if (stage === 'attempt') {

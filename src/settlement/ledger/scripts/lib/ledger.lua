@@ -431,7 +431,7 @@ local IS_FINAL = { finalized = true, foreign = true, reverted = true, expired = 
 -- that may be gone by then is noted as it is now.
 local function note_change(r)
   if not outbox or not is_of_history(r) then return end
-  if IS_FINAL[r.stage] and (r.tx or '') ~= '' then redis.call('ZADD', prefix .. 'cooling', now(), r.id) end
+  if r.stage == 'foreign' or IS_FINAL[r.stage] and (r.tx or '') ~= '' then redis.call('ZADD', prefix .. 'cooling', now(), r.id) end
   local seconds = redis.call('TTL', r.redis_key)
   if seconds < 0 or seconds >= DAY then
     redis.call('XADD', outbox, '*', 'id', r.id)
@@ -499,8 +499,10 @@ local function conclude(r, event, found, life)
   local at = now()
   local hashes = all.hashes or ''
   local was_sent = hashes ~= '' or found.paid
-  local tx = found.tx or all.tx or ''
-  if tx == '' and hashes ~= '' then tx = string.match(hashes, '[^,]+$') end
+  -- Another sender has paid it: the transactions of its lane may never have been mined.
+  local is_by_others = r.stage == 'foreign' and found.paid
+  local tx = found.tx or not is_by_others and all.tx or ''
+  if tx == '' and hashes ~= '' and not is_by_others then tx = string.match(hashes, '[^,]+$') end
   local sale = all.sale
   local told = all.told == '1' or (found.paid and sale == 'sold')
   -- A failed settlement that was never acknowledged as paid belongs to no requester.
@@ -525,9 +527,10 @@ local function conclude(r, event, found, life)
       if tx ~= '' and not takes_nothing(r.kind) then enter_unsold(r.id) end
     end
   end
-  keep('block', found.block or (found.paid and all.block))
-  keep('block_hash', found.block_hash or (found.paid and all.block_hash))
-  keep('log', found.log or (found.paid and all.log))
+  local is_ours = found.paid and not is_by_others
+  keep('block', found.block or (is_ours and all.block))
+  keep('block_hash', found.block_hash or (is_ours and all.block_hash))
+  keep('log', found.log or (is_ours and all.log))
   keep('batch', found.batch or (found.paid and all.batch))
   keep('reason', found.reason)
   keep('settled', all.settled)
