@@ -6,14 +6,16 @@
 -- Returns {epoch id, when it began (ms)}, or {'format', version found}.
 local format = redis.call('GET', KEYS[2])
 if format and format ~= ARGV[2] then return { 'format', format } end
-local found = redis.call('HMGET', KEYS[1], 'run', 'id', 'at')
-if format and found[1] == ARGV[1] and found[2] then
-  -- It was emptied, and another process found it first, which had just started.
-  if ARGV[4] ~= '' and ARGV[4] ~= found[2] then redis.call('HSET', KEYS[1], 'back', '1') end
-  return { found[2], found[3] }
-end
 local t = redis.call('TIME')
 local at = t[1] * 1000 + math.floor(t[2] / 1000)
+local found = redis.call('HMGET', KEYS[1], 'run', 'id', 'at', 'back')
+if format and found[1] == ARGV[1] and found[2] then
+  if found[4] == '1' or ARGV[4] == '' or ARGV[4] == found[2] then return { found[2], found[3] } end
+  -- It was emptied, and another process found it first, which had just started. It went back only now, as far as
+  -- its processes knew: the caller needs the time to replay its answers.
+  redis.call('HSET', KEYS[1], 'back', '1', 'at', at)
+  return { found[2], tostring(at) }
+end
 local id = ARGV[1] .. '.' .. t[1] .. string.format('%06d', t[2])
 redis.call('SET', KEYS[2], ARGV[2])
 -- Where nothing was there, and no caller knows of anything, nothing is known to be lost.
