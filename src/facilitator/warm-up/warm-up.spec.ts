@@ -44,6 +44,7 @@ describe('the warm-up', () => {
 
   it.each<[string, Parameters<typeof aWarmUp>[0]]>([
     ['signers are not recovered', { recoverSigner: () => Promise.resolve(undefined) }],
+    ['a recovery never ends', { recoverSigner: () => new Promise<never>(() => undefined) }],
     ['signers cannot be recovered', { recoverSigner: () => Promise.reject(new Error('gone')) }],
     ['bodies are refused', { bodyMaxBytes: 1 }],
   ])('stops no start where %s', async (_, parts) => {

@@ -41,7 +41,7 @@ const ADMITS_ALL: AdmissionLists = {
 
 /**
  * Runs made-up payments before the port opens, so that V8 has compiled most of what a payment runs: the first 300
- * settles then take three quarters of the processor time.
+ * settles then take less processor time.
  *
  * The payments come by HTTP to a server of their own on the loopback interface, are judged by the verifier against a
  * made-up node there, and are encoded and signed as one transaction. Ledger, endpoints and metrics see nothing of them.
@@ -71,7 +71,8 @@ export class WarmUp implements OnModuleInit {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const client = new Pool(url, { connections: AT_ONCE });
+    const limits = { headersTimeout: LASTS_MAX_MS, bodyTimeout: LASTS_MAX_MS };
+    const client = new Pool(url, { connections: AT_ONCE, ...limits });
     const chain = new EvmChain(madeUpNetwork(url));
     chain.trust([MADE_UP_TOKEN]);
     const account = new MadeUpAccount();
@@ -96,9 +97,9 @@ export class WarmUp implements OnModuleInit {
       }
       return count;
     } finally {
-      await Promise.all([client.destroy(), chain.close()]);
       server.closeAllConnections();
       server.close();
+      await Promise.all([client.destroy(), chain.close()]);
     }
   }
 
