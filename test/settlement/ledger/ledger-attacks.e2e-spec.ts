@@ -7,7 +7,13 @@ import { LedgerConnections } from '../../../src/platform/redis/ledger-connection
 import { LedgerEpochChangedError } from '../../../src/protocol/errors.js';
 import { termsOf } from '../../../src/protocol/payment/identity.js';
 import { LedgerEpochs } from '../../../src/settlement/ledger/epoch.js';
-import { epochKey, formatKey, listKey, payerKey, recordKey } from '../../../src/settlement/ledger/keys.js';
+import {
+  epochKey,
+  formatKey,
+  listKey,
+  payerKey,
+  recordKey,
+} from '../../../src/settlement/ledger/keys.js';
 import { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
 import { RedisSettlementStore } from '../../../src/settlement/ledger/redis-settlement-store.js';
 import { type ClaimRef, RESTATE_MS } from '../../../src/settlement/ledger/settlement-store.js';
