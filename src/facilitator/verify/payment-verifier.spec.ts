@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Address } from 'viem';
+import { type Address, encodeFunctionResult, type Hex, multicall3Abi, recoverAddress } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import {
+  aRow,
+  claimBatchData,
+} from '../../../test/builders/protocol/schemes/batch-settlement/channel.js';
 import {
   AMOUNT,
   anEip3009Payment,
@@ -34,10 +39,12 @@ import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
+import { readBatchClaim } from '../../protocol/schemes/batch-settlement/read-claim.js';
 import {
   BATCH_SETTLEMENT,
   type PayoutClaim,
 } from '../../protocol/schemes/batch-settlement/claims.js';
+import type { RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
 import {
   BLANK_RECORD,
@@ -85,6 +92,7 @@ class World {
   lists = NO_LISTS;
   readonly approvalLimits = new Map<number, ApprovalLimits>();
   suspended = '';
+  recoverSigner: RecoverSignerAsync = recoverSigner;
   isServed = true;
   /** In the place of the chain that judges. */
   served: EvmChain | undefined;
@@ -115,7 +123,7 @@ class World {
     }));
     return new PaymentVerifier(
       chains as unknown as ChainRegistry,
-      { recoverSigner },
+      { recoverSigner: this.recoverSigner },
       senders,
       {
         maxGasPerSettle: 500_000n,
@@ -470,6 +478,61 @@ describe('the codes of those who brought a payment about', () => {
     await world.verifier.verify(anEip3009(), BLANK_RECORD);
     const [named, bare] = world.chain.simulated.map(({ call }) => call);
     expect(named).toEqual(bare);
+  });
+});
+
+describe('what a claim brings', () => {
+  const authorizer = privateKeyToAccount(`0x${'b1'.repeat(32)}`);
+  const other: Address = `0x${'dd'.repeat(20)}`;
+  const salted = (place: number): Hex => `0x${place.toString(16).padStart(64, '0')}`;
+
+  /** Of rows in channels of their own, with nothing claimed before. */
+  async function judged(rows: readonly (readonly [token: Address, amount: bigint])[]) {
+    const sent = await Promise.all(
+      rows.map(([token, amount], place) =>
+        aRow(amount, {
+          config: { token, salt: salted(place), receiverAuthorizer: authorizer.address },
+        }),
+      ),
+    );
+    const inner = {
+      type: 'claim',
+      claims: sent,
+      claimAuthorizerSignature: await authorizer.signTypedData(claimBatchData(sent)),
+    };
+    const claim = readBatchClaim({ payload: inner });
+    if (claim === undefined) throw new Error('not read');
+    const world = new World();
+    const states = rows.map(() => `0x${uintWord(10n ** 9n)}${uintWord(0n)}` as Hex);
+    const returned = states.map((returnData) => ({ success: true, returnData }));
+    const data = encodeFunctionResult({
+      abi: multicall3Abi,
+      functionName: 'aggregate3',
+      result: returned,
+    });
+    world.chain.call = () => Promise.resolve({ status: 'returned', data });
+    world.recoverSigner = async (hash, signature) => {
+      const signer = await recoverAddress({ hash, signature });
+      return signer.toLowerCase() as Address;
+    };
+    world.chain.isContract = () => Promise.resolve(true);
+    world.lists = { ...NO_LISTS, minAmounts: new Map([[ASSET, 100n]]) };
+    return reasonOf(await world.verifier.verify({ ...anEip3009(), claim }, BLANK_RECORD));
+  }
+  const of = (...amounts: readonly bigint[]) => amounts.map((one) => [TOKEN, one] as const);
+
+  it('is the least amount for every row of it, and not for one row alone', async () => {
+    expect(await judged(of(100n))).toBe('valid');
+    expect(await judged(of(150n, 50n))).toBe('valid');
+    expect(await judged(of(99n))).toBe('amount_too_small');
+    expect(await judged(of(150n, ...Array.from({ length: 20 }, () => 1n)))).toBe(
+      'amount_too_small',
+    );
+  });
+
+  it('is so much of each token', async () => {
+    expect(await judged([...of(100n), [other, 1n]])).toBe('valid');
+    expect(await judged([...of(1n), [other, 10n ** 6n]])).toBe('amount_too_small');
   });
 });
 

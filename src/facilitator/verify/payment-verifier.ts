@@ -222,14 +222,18 @@ export class PaymentVerifier {
     if (confirmed !== true) throw new ChainUnavailableError(chainId, 'twice the same');
   }
 
-  /** Whether a transaction would bring less of each token than the least amount of one payment. */
+  /**
+   * Whether a transaction would bring less of a token than the least amount of as many payments: a good row does not pay
+   * for the gas of many small ones.
+   */
   #bringsTooLittle({ requirements: { chainId } }: Payment, { brings }: GoodVerdict): boolean {
     if (brings === undefined) return false;
     const { minAmounts } = this.config.admission;
-    return [...brings].every(
-      ([asset, amount]) =>
-        amount < (minAmounts.get(assetNameOf({ chainId, asset })) ?? LEAST_AMOUNT),
-    );
+    return [...brings].some(([asset, amounts]) => {
+      const least = minAmounts.get(assetNameOf({ chainId, asset })) ?? LEAST_AMOUNT;
+      const sum = amounts.reduce((all, amount) => all + amount, 0n);
+      return sum < least * BigInt(amounts.length);
+    });
   }
 
   /**

@@ -47,8 +47,11 @@ export interface GoodVerdict {
   readonly extra?: JsonObject;
   /** What it is for is done, by the state of the contract: there is nothing to send. */
   readonly isDone?: boolean;
-  /** Atomic units of each token that its receivers get by it, where that is not the required amount. */
-  readonly brings?: ReadonlyMap<Address, bigint>;
+  /**
+   * Atomic units of each token that accounts get by it, where that is not the required amount: one amount for each thing
+   * that it does, as each costs gas.
+   */
+  readonly brings?: ReadonlyMap<Address, readonly bigint[]>;
 }
 
 export interface Refusal {

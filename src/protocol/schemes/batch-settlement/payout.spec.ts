@@ -41,7 +41,7 @@ describe('a payout', () => {
   it('is of all that was claimed and not paid out', async () => {
     expect(await judge(outcomeOf(700n, 200n))).toMatchObject({
       isValid: true,
-      brings: new Map([[TOKEN, 500n]]),
+      brings: new Map([[TOKEN, [500n]]]),
       authorization: { from: SELLER, token: TOKEN, upTo: 700n },
     });
   });

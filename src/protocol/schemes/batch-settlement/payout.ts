@@ -59,7 +59,7 @@ export async function verifyPayout(
     return refuseByState('invalid_batch_settlement_evm_nothing_to_settle');
   }
   const authorization: Payout = { scheme, method, from, signature: '0x', token, upTo };
-  const brings = new Map([[token, upTo - totals.settled]]);
+  const brings = new Map([[token, [upTo - totals.settled]]]);
   return { isValid: true, authorization, payerHasCode: false, brings };
 }
 

@@ -71,9 +71,12 @@ describe('a refund', () => {
   it('gives back what its authorizer signed, or what is free', async () => {
     const [part, all] = [await judge(), await judge({ amount: 10_000n })];
     const bringsOf = (verdict: Verdict) =>
-      verdict.isValid ? [...(verdict.brings?.values() ?? [])] : [];
+      verdict.isValid ? [...(verdict.brings?.values() ?? [])].flat() : [];
     expect(bringsOf(part)).toEqual([200n]);
     expect(bringsOf(all)).toEqual([400n]);
+    // What is claimed with it counts as well: its gas is paid too.
+    const both = await judge({ claims: [await aRow(150n, { config: own })] });
+    expect(bringsOf(both)).toEqual([50n, 200n]);
     expect(all).toMatchObject({ authorization: { amount: 10_000n, refundNonce: 3n } });
   });
 

@@ -1,4 +1,4 @@
-import { encodeFunctionData, type Hex, parseAbi } from 'viem';
+import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem';
 import type { Authorization } from '../../evm/authorization.js';
 import { decodeUint } from '../../evm/call-results.js';
 import type { Call } from '../../evm/calls.js';
@@ -90,7 +90,9 @@ export async function verifyRefund(claim: RefundClaim, context: VerifyContext): 
     claimSignature: judged !== undefined && judged.fresh.size > 0 ? judged.signature : undefined,
   };
   const free = state.balance - claimed;
-  const brings = new Map([[config.token, amount < free ? amount : free]]);
+  const fresh = judged?.fresh ?? new Map<Address, readonly bigint[]>();
+  const given = amount < free ? amount : free;
+  const brings = new Map([...fresh, [config.token, [...(fresh.get(config.token) ?? []), given]]]);
   return { isValid: true, authorization, payerHasCode: false, brings };
 }
 
@@ -117,9 +119,12 @@ export function refundCallOf(refund: Refund): Call {
   };
 }
 
-/** A transfer of the token, beside what a claim may cost. */
+/** Beside what its claim may cost. */
+const REFUND_GAS = 100_000n;
+
+/** @param usual - what the operator allows for one payment. */
 export function refundGasCap({ rows }: Pick<Refund, 'rows'>, usual: bigint): bigint {
-  return usual + claimGasCap({ rows });
+  return REFUND_GAS + claimGasCap({ rows }, usual);
 }
 
 /** The nonce of a channel goes on with each refund. */

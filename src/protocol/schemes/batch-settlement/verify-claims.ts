@@ -22,8 +22,11 @@ export interface GoodRows {
   readonly rows: readonly ClaimRow[];
   /** Of the authorizer over the rows. */
   readonly signature: Hex;
-  /** Atomic units of each token that were not claimed before. Empty: every row was, and nothing is to be sent. */
-  readonly fresh: ReadonlyMap<Address, bigint>;
+  /**
+   * Atomic units of each token that were not claimed before, of each row that brings some. Empty: none does, and nothing is
+   * to be sent.
+   */
+  readonly fresh: ReadonlyMap<Address, readonly bigint[]>;
 }
 
 type RowsVerdict = GoodRows | { readonly kind: 'refused'; readonly refusal: Refusal };
@@ -94,7 +97,7 @@ export async function judgeRows(
   ]);
   const states = readClaimed(outcome, ids.length);
   if (states === undefined) return refused(UNREAD);
-  const fresh = new Map<Address, bigint>();
+  const fresh = new Map<Address, bigint[]>();
   const faults: Promise<string | undefined>[] = [];
   // A channel may have several rows: each is held against the one before.
   const claimed = new Map<Hex, bigint>();
@@ -105,7 +108,7 @@ export async function judgeRows(
     // The contract skips it before it looks at its voucher.
     if (row.totalClaimed <= before) continue;
     const { token } = row.config;
-    fresh.set(token, (fresh.get(token) ?? 0n) + row.totalClaimed - before);
+    fresh.set(token, [...(fresh.get(token) ?? []), row.totalClaimed - before]);
     claimed.set(id, row.totalClaimed);
     const fault = faultOf(row, id, balance, context);
     faults.push(fault.then((why) => why && `claims[${index}] ${why}.`));

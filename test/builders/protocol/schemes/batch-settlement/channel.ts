@@ -1,5 +1,6 @@
 import {
   type Address,
+  decodeFunctionData,
   encodeAbiParameters,
   encodeFunctionResult,
   hashTypedData,
@@ -336,7 +337,10 @@ export function aChannelChain(world: World = {}): {
     if (data.startsWith('0x82ad56cb')) {
       if (world.isSilent === true) return returned('0x');
       const abi = multicall3Abi;
-      return returned(encodeFunctionResult({ abi, functionName: 'aggregate3', result: state }));
+      const [calls] = decodeFunctionData({ abi, data }).args as readonly [readonly unknown[]];
+      // Rows of a claim ask for the first of these alone, each.
+      const result = calls.length === state.length ? state : calls.flatMap(() => state[0] ?? []);
+      return returned(encodeFunctionResult({ abi, functionName: 'aggregate3', result }));
     }
     if (data.startsWith('0xdd62ed3e')) return returned(word(allowance));
     if (data.startsWith('0x1626ba7e')) {
