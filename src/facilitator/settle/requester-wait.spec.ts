@@ -10,10 +10,10 @@ import type { Requester } from '../../settlement/ledger/requester.js';
 import type { SettlementEvent } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { Finality } from '../../settlement/model/settlement.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 import { DeferredSteps } from './deferred-steps.js';
 import { type Connection, RequesterWait, type Waited } from './requester-wait.js';
 import { SettleAnswers } from './settle-answer.js';
-import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const SILENT = { warn: (): undefined => undefined };

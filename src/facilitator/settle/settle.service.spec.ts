@@ -21,10 +21,10 @@ import type { SettlementEvent } from '../../settlement/ledger/settlement-events.
 import { RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { Match, Verification } from '../verify/payment-verifier.js';
+import { LEDGER_WENT_BACK } from './acknowledged-answers.js';
 import type { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
 import { keyTagOf, type SettleRequest } from './settle-context.js';
-import { LEDGER_WENT_BACK } from './acknowledged-answers.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 const WAIT_MS = 20_000;

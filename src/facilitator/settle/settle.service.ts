@@ -24,11 +24,11 @@ import {
   type SettlementView,
 } from '../../settlement/model/settlement.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
-import { PaymentVerifier, payerRefOf } from '../verify/payment-verifier.js';
+import { payerRefOf, PaymentVerifier } from '../verify/payment-verifier.js';
 import { Claiming } from './claiming.js';
+import { DeferredSteps } from './deferred-steps.js';
 import { DoneFacts } from './done-facts.js';
 import { boundPaymentOf, KEY_REFUSALS, KeyBinding } from './key-binding.js';
-import { DeferredSteps } from './deferred-steps.js';
 import { PastAnswers } from './past-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
 import type { NamedContext, Round, SettleContext, SettleRequest } from './settle-context.js';

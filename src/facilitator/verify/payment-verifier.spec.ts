@@ -2,6 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { type Address, encodeFunctionResult, type Hex, multicall3Abi, recoverAddress } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import {
+  aChain,
+  FakeChain,
+  type FakeNode,
+} from '../../../test/builders/platform/chain/fake-chain.js';
+import {
   aRow,
   claimBatchData,
 } from '../../../test/builders/protocol/schemes/batch-settlement/channel.js';
@@ -19,11 +24,6 @@ import {
   STRANGER,
   TOKEN,
 } from '../../../test/builders/protocol/schemes/exact/exact-payment.js';
-import {
-  aChain,
-  FakeChain,
-  type FakeNode,
-} from '../../../test/builders/platform/chain/fake-chain.js';
 import { anUptoPayment } from '../../../test/builders/protocol/schemes/upto/upto.js';
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
@@ -39,11 +39,11 @@ import type { ApprovalLimits } from '../../protocol/evm/approval-chain.js';
 import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
-import { readBatchClaim } from '../../protocol/schemes/batch-settlement/read-claim.js';
 import {
   BATCH_SETTLEMENT,
   type PayoutClaim,
 } from '../../protocol/schemes/batch-settlement/claims.js';
+import { readBatchClaim } from '../../protocol/schemes/batch-settlement/read-claim.js';
 import type { RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
 import {

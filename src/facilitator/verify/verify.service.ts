@@ -21,7 +21,7 @@ import {
   paidBy,
   UsedAuthorizationFinder,
 } from '../status/used-authorization-finder.js';
-import { PaymentVerifier, payerRefOf } from './payment-verifier.js';
+import { payerRefOf, PaymentVerifier } from './payment-verifier.js';
 
 export type VerifyOutcome =
   | {

@@ -21,6 +21,8 @@ import { asList, asText, asTexts } from './reply.js';
 import type { Requester } from './requester.js';
 import { REQUESTER_SCRIPTS } from './requester-scripts.js';
 import {
+  type AcknowledgedSale,
+  type AcknowledgedWithdrawal,
   type Adoption,
   type AdoptResult,
   type BindResult,
@@ -33,12 +35,10 @@ import {
   type LedgerLimits,
   lifeOf,
   type Look,
-  type AcknowledgedSale,
   type PayerRef,
   type RedeemResult,
   RESTATE_MS,
   type SettlementStore,
-  type AcknowledgedWithdrawal,
   UNSURE_MS,
   WAITING_MAX,
 } from './settlement-store.js';

@@ -1,10 +1,10 @@
+import { AcknowledgedAnswers } from '../../../src/facilitator/settle/acknowledged-answers.js';
 import { Claiming } from '../../../src/facilitator/settle/claiming.js';
+import { DeferredSteps } from '../../../src/facilitator/settle/deferred-steps.js';
 import { DoneFacts } from '../../../src/facilitator/settle/done-facts.js';
 import type { LostClaims } from '../../../src/facilitator/settle/lost-claims.js';
-import { DeferredSteps } from '../../../src/facilitator/settle/deferred-steps.js';
 import { PastAnswers } from '../../../src/facilitator/settle/past-answers.js';
 import { SettleService } from '../../../src/facilitator/settle/settle.service.js';
-import { AcknowledgedAnswers } from '../../../src/facilitator/settle/acknowledged-answers.js';
 import { ArchivedPayments } from '../../../src/facilitator/status/archived-payments.js';
 import type { UsedAuthorizationFinder } from '../../../src/facilitator/status/used-authorization-finder.js';
 import { PaymentVerifier } from '../../../src/facilitator/verify/payment-verifier.js';

@@ -10,7 +10,7 @@ import type { Action } from '../scheme.js';
 import { channelIdOf, claimBatchDigest, type ClaimRow } from './channel.js';
 import { CLAIM_EVIDENCE, type ClaimBatch, claimCallOf, claimGasCap } from './claim-batch.js';
 import type { BatchClaim, PayoutClaim, RefundClaim } from './claims.js';
-import { amountInLog, readChannel, refundNonceCall, REFUNDED_TOPIC } from './escrow.js';
+import { amountInLog, readChannel, REFUNDED_TOPIC, refundNonceCall } from './escrow.js';
 import {
   type Payout,
   PAYOUT_EVIDENCE,

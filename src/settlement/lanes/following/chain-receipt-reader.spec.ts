@@ -129,7 +129,13 @@ describe('ChainReceiptReader', () => {
     const latest = readBlockHeader(truth.header(truth.head));
     if (view === undefined || latest === undefined) throw new Error('no head');
     const items = [{ id: 'a', payment: { ...payment, authorization } }];
-    const payout = { ...tracked, items, isSettledBy: () => true } as unknown as TrackedAttempt;
+    const { accountNonce, attempt } = tracked;
+    const payout = {
+      accountNonce,
+      attempt,
+      items,
+      isSettledBy: () => true,
+    } as unknown as TrackedAttempt;
     const seen = (
       await new ChainReceiptReader(chain, SIGNER).look({ view, latest }, [payout])
     ).included.get(payout);

@@ -15,11 +15,11 @@ import { actionOf } from '../../../protocol/schemes/registry.js';
 import { newestTransactionOf } from '../../model/attempt.js';
 import type {
   Block,
+  BlockState,
   InclusionLook,
   ReceiptReader,
   Replaced,
   SeenInclusion,
-  BlockState,
 } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 
