@@ -72,7 +72,8 @@ console.log(`content      ${purchase.body}`);
 if (purchase.receipt?.amount !== undefined) {
   console.log(`charged      ${formatUnits(BigInt(purchase.receipt.amount), 18)} ${symbol}`);
 }
-console.log(`transaction  ${purchase.receipt?.transaction || 'none'}`);
+const { transaction = '' } = purchase.receipt ?? {};
+console.log(`transaction  ${transaction === '' ? 'none' : transaction}`);
 if (purchase.receipt?.success === false) {
   const { errorReason, errorMessage } = purchase.receipt;
   console.log(`refused      ${errorReason ?? 'without a reason'}: ${errorMessage ?? ''}`);

@@ -59,7 +59,9 @@ describe('the page of the catalogue, in a browser', () => {
     server = await PageServer.start((app) => {
       app.get('/discovery/resources', (request, response) => {
         asked.push(request.url);
-        response.json(answers.pages[String(request.query['cursor'])] ?? answers.list);
+        const { cursor } = request.query;
+        const found = typeof cursor === 'string' ? answers.pages[cursor] : undefined;
+        response.json(found ?? answers.list);
       });
       app.get('/discovery/search', (request, response) => {
         asked.push(request.url);

@@ -6,8 +6,8 @@ import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import type {
   AcknowledgedSale,
-  SettlementStore,
   AcknowledgedWithdrawal,
+  SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import { BACKGROUND_STEP_FAILED, DeferredSteps } from './deferred-steps.js';
 import { Presence } from './presence.js';

@@ -22,12 +22,12 @@ import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
 import { SETTLEMENT_QUEUES } from '../../settlement/settlement.module.js';
 import type { ValidVerification } from '../verify/payment-verifier.js';
-import { KEY_REFUSALS } from './key-binding.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 import { BACKGROUND_STEP_FAILED, DeferredSteps } from './deferred-steps.js';
+import { KEY_REFUSALS } from './key-binding.js';
 import { RequesterWait } from './requester-wait.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { NamedContext, Round, SettleRequest } from './settle-context.js';
-import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 /** A step whose answer was lost is asked again after this time. */
 const ASK_AGAIN_MS = 100;

@@ -55,7 +55,7 @@ function aChain(world: World, topics: readonly Hex[]): EvmChain {
   const logs = (world.logs ?? []).map(({ block, amount, transaction }) => ({
     address: ESCROW.toLowerCase() as Address,
     topics,
-    data: `0x${uintWord(amount)}` as Hex,
+    data: `0x${uintWord(amount)}`,
     logIndex: 0,
     transactionHash: transaction ?? hashOf(Number(block)),
     blockNumber: block,

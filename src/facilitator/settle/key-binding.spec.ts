@@ -6,8 +6,8 @@ import {
   type BindResult,
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
-import { KeyBinding, type KeyResult } from './key-binding.js';
 import { DeferredSteps } from './deferred-steps.js';
+import { KeyBinding, type KeyResult } from './key-binding.js';
 
 const PAYMENT: BoundPayment = { chainId: 56, authorizationId: 'mine', termsTag: 't' };
 const OTHER: Binding = {

@@ -15,7 +15,7 @@ import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
-import type { Verification, Match } from '../verify/payment-verifier.js';
+import type { Match, Verification } from '../verify/payment-verifier.js';
 import type { SettleAnswer } from './settle-answer.js';
 
 /** By which it was paid, and which a search of the chain finds. */

@@ -9,10 +9,10 @@ import {
   refOfPayment,
   UsedAuthorizationFinder,
 } from '../status/used-authorization-finder.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 import { LostClaims } from './lost-claims.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { SettleContext } from './settle-context.js';
-import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 /** What the ledger said of a request before it was refused. */
 interface LedgerAnswer {

@@ -15,9 +15,9 @@ import {
   isSuccessAt,
   type SettlementView,
 } from '../../settlement/model/settlement.js';
+import type { AcknowledgedAnswers } from './acknowledged-answers.js';
 import type { DeferredSteps } from './deferred-steps.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
-import type { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 /** The client's side of a request. */
 export interface Connection {

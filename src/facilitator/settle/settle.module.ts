@@ -5,13 +5,13 @@ import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
 import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { SettlementModule } from '../../settlement/settlement.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
+import { AcknowledgedAnswers } from './acknowledged-answers.js';
 import { Claiming } from './claiming.js';
+import { DeferredSteps } from './deferred-steps.js';
 import { DoneFacts } from './done-facts.js';
 import { LostClaims } from './lost-claims.js';
-import { DeferredSteps } from './deferred-steps.js';
 import { PastAnswers } from './past-answers.js';
 import { SettleService } from './settle.service.js';
-import { AcknowledgedAnswers } from './acknowledged-answers.js';
 
 @Module({})
 export class SettleModule {

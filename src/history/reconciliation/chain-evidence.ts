@@ -6,8 +6,8 @@ import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
-import { findTransactions, type Lost } from './find-transactions.js';
 import { confirmedRead, readWithRetry } from './confirmed-read.js';
+import { findTransactions, type Lost } from './find-transactions.js';
 import type { LaneState, SeenTransaction, Sight } from './records.js';
 
 /** A transaction to read. */

@@ -7,8 +7,8 @@ import { LedgerScripts } from './ledger-scripts.js';
 import {
   lastRefillOf,
   readLastRefill,
-  type RefillRecord,
   type RefillBudget,
+  type RefillRecord,
   type RefillResult,
   type RefillStore,
 } from './refill-store.js';

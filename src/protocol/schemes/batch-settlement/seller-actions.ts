@@ -167,8 +167,8 @@ export const PAYOUT: Action<PayoutClaim, Payout> = {
       address: CHANNEL_ESCROW,
       topics: settledTopics(from, token),
       stepsBeyond: async (chain) => {
-        const { callOf, isDone } = PAYOUT_EVIDENCE;
-        const isPaid = isDone(await chain.call(callOf(payout), READ_GAS), payout);
+        const totals = await chain.call(PAYOUT_EVIDENCE.callOf(payout), READ_GAS);
+        const isPaid = PAYOUT_EVIDENCE.isDone(totals, payout);
         return isPaid === undefined ? undefined : BigInt(isPaid);
       },
     };

@@ -21,8 +21,8 @@ import {
   type VerifyScope,
 } from '../verdict.js';
 import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
-import { verifyApproval, mayBringApproval } from './verify-approval.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
+import { mayBringApproval, verifyApproval } from './verify-approval.js';
 
 /** The rules that differ between the schemes that pay by a Permit2 witness transfer through a proxy. */
 export interface WitnessRules<C extends Permit2Claim, A extends Permit2Authorization> {

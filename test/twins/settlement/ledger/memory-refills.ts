@@ -1,8 +1,8 @@
 import type { HeldLane } from '../../../../src/settlement/ledger/lane-store.js';
 import {
   lastRefillOf,
-  type RefillRecord,
   type RefillBudget,
+  type RefillRecord,
   type RefillResult,
   type RefillStore,
 } from '../../../../src/settlement/ledger/refill-store.js';

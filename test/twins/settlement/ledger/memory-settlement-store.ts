@@ -10,6 +10,8 @@ import type { Binding, BoundPayment } from '../../../../src/settlement/ledger/bi
 import { AWAITED_MS } from '../../../../src/settlement/ledger/epoch.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
 import {
+  type AcknowledgedSale,
+  type AcknowledgedWithdrawal,
   type Adoption,
   type AdoptResult,
   type BindResult,
@@ -20,12 +22,10 @@ import {
   type JoinResult,
   type LeaveResult,
   type Look,
-  type AcknowledgedSale,
   type PayerRef,
   type RedeemResult,
   RESTATE_MS,
   type SettlementStore,
-  type AcknowledgedWithdrawal,
   WAITING_MAX,
 } from '../../../../src/settlement/ledger/settlement-store.js';
 import type { Finality } from '../../../../src/settlement/model/settlement.js';
