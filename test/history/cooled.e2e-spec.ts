@@ -193,7 +193,7 @@ describe('settlements that leave a ledger', () => {
     await archiveAll();
     expect((await read()).map(({ id }) => id)).toEqual([ref.id]);
     expect((await read())[0]?.settlement).toMatchObject({
-      isTold: true,
+      isAcknowledged: true,
       view: { id: ref.id, state: 'finalized', sale: { state: 'sold' } },
     });
     expect(await read(60_000)).toEqual([]);
