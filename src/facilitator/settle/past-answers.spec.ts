@@ -54,11 +54,12 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   let isPaid: boolean;
   let match: Match;
   let signature: 'good' | 'bad';
+  let isDone: boolean;
 
   beforeEach(() => {
     archive = new FakeArchive();
     store = new MemorySettlementStore(() => Date.now(), 60_000);
-    isPaid = false;
+    [isPaid, isDone] = [false, false];
     [reason, isUsed, found, match, signature] = [USED, true, FOUND, { kind: 'same' }, 'good'];
   });
 
@@ -80,6 +81,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       authorization: anEip3009Authorization(),
       payerHasCode: false,
       means: { balance: undefined, allowance: undefined },
+      isDone,
     };
     const service = aSettleService({
       store,
@@ -126,6 +128,14 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       body: { success: true, transaction: TX },
     });
     expect(answer?.rollBack).toBeUndefined();
+  });
+
+  it('has the transaction of its settlement where the chain shows it done', async () => {
+    [reason, isDone] = [undefined, true];
+    add(sold());
+    expect(await told('order')).toMatchObject({ success: true, transaction: TX });
+    archive.isAway = true;
+    expect(await told('order')).toMatchObject({ success: true, transaction: '' });
   });
 
   it('is answered with 202 again where it was sold to this key', async () => {

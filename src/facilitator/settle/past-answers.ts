@@ -83,6 +83,18 @@ export class PastAnswers {
     return paid === undefined ? answer : { ...answer, paidBy: paid };
   }
 
+  /**
+   * Of what is done, and what no claim in the ledger has done: the answer of the settlement that did it, where the archive
+   * has it.
+   */
+  async ofDone(context: SettleContext, isKeyKnown: boolean): Promise<SettleAnswer> {
+    const past = await this.#fromArchive(context, true, isKeyKnown);
+    const answer = past.kind === 'answer' ? past.answer : undefined;
+    const reason = answer?.body.errorReason;
+    const counts = reason === undefined || reason === 'idempotency_key_conflict';
+    return answer !== undefined && counts ? answer : context.answers.doneBefore();
+  }
+
   async #fromArchive(
     context: SettleContext,
     isUsed: boolean,

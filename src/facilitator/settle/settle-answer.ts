@@ -110,7 +110,7 @@ export class SettleAnswers {
     };
   }
 
-  /** Of what was done before, by a transaction that is not known. */
+  /** Of what was done before, by a transaction that is not known. It is so at the finality that was asked for. */
   doneBefore(): SettleAnswer {
     return this.#answer({ success: true, transaction: '' }, 200);
   }

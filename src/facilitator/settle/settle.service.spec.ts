@@ -91,6 +91,8 @@ describe('SettleService', () => {
   let trouble: string[];
   let usedBy: { readonly transaction: Hex | undefined } | undefined;
   let refusal: Reason | undefined;
+  /** Whether what the payment is for is done, and since a block that is final. */
+  let done: 'no' | 'yes' | 'finally';
   let beforeRefusal: () => Promise<void>;
   /** Whether the chain says what its payments are of. */
   let isCompleted: boolean;
@@ -101,6 +103,7 @@ describe('SettleService', () => {
     trouble = [];
     usedBy = undefined;
     refusal = undefined;
+    done = 'no';
     beforeRefusal = () => Promise.resolve();
     isCompleted = false;
     store = new MemorySettlementStore(() => Date.now(), 60_000);
@@ -141,10 +144,14 @@ describe('SettleService', () => {
         ...(isCompleted && { completed: (payment) => Promise.resolve({ ...payment }) }),
         verify: async (payment: Payment): Promise<Verification> => {
           const reason = refusal;
-          if (reason === undefined) return verifications.verify(payment);
+          if (reason === undefined) {
+            const good = await verifications.verify(payment);
+            return good.isValid ? { ...good, isDone: done !== 'no' } : good;
+          }
           await beforeRefusal();
           return { isValid: false, reason, isFromChainState: false };
         },
+        isFinallyDone: () => Promise.resolve(done === 'finally'),
       },
       archive: NO_ARCHIVE,
       finder: {
@@ -181,6 +188,7 @@ describe('SettleService', () => {
     readonly key?: string;
     readonly address?: string;
     readonly isAsync?: boolean;
+    readonly finality?: SettleRequest['finality'];
     readonly labelTag?: string;
     readonly beforeClaim?: (ref: { readonly id: string }) => void;
     readonly connection?: SettleRequest['connection'];
@@ -196,7 +204,7 @@ describe('SettleService', () => {
       ...(asked.beforeClaim && { beforeClaim: asked.beforeClaim }),
       credentials: credentialsOf({ keyTag, apiKeyId: undefined, address }),
       isAsync,
-      finality: 'included',
+      finality: asked.finality ?? 'included',
       arrivedAt: Date.now(),
       connection: asked.connection ?? { isWritable: true, closed: new Promise(() => undefined) },
     });
@@ -233,6 +241,36 @@ describe('SettleService', () => {
     expect(lost).toHaveLength(19);
     expect(lost.every((body) => body?.transaction === TX)).toBe(true);
     expect(jobs).toHaveLength(1);
+  });
+
+  describe('that another sender has done', () => {
+    it('is a success that calls itself included, and nothing is sent', async () => {
+      done = 'yes';
+      expect(await settle(aPayment())).toMatchObject({
+        finality: 'included',
+        body: { success: true, transaction: '' },
+      });
+      expect(jobs).toEqual([]);
+    });
+
+    it('is final once its block is', async () => {
+      done = 'yes';
+      const answering = settle(aPayment(), { finality: 'finalized' });
+      await pass(2000);
+      done = 'finally';
+      await pass(1000);
+      expect(await answering).toMatchObject({ finality: 'finalized', body: { success: true } });
+      expect(jobs).toEqual([]);
+    });
+
+    it('is no success where its block is not final in time, and can be asked for again', async () => {
+      done = 'yes';
+      const answering = settle(aPayment(), { finality: 'finalized' });
+      await pass(2 * WAIT_MS);
+      expect(await answering).toMatchObject({
+        body: { success: false, errorReason: 'network_unavailable' },
+      });
+    });
   });
 
   it('keeps with the claim what its call ended with when it was found good', async () => {

@@ -24,7 +24,7 @@ import {
   type SettlementView,
 } from '../../settlement/model/settlement.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
-import { payerRefOf, PaymentVerifier } from '../verify/payment-verifier.js';
+import { payerRefOf, PaymentVerifier, type ValidVerification } from '../verify/payment-verifier.js';
 import { Claiming } from './claiming.js';
 import { DeferredSteps } from './deferred-steps.js';
 import { DoneFacts } from './done-facts.js';
@@ -49,6 +49,11 @@ const ROUNDS_MAX = 5;
 const CLAIMS_AGAIN_MS = 200;
 /** How long a payout waits for claims of its receiver. One that it misses is paid by the next payout. */
 const CLAIMS_WAIT_MS = 2000;
+
+/** Between two looks whether the block of another sender is final. */
+const FINAL_AGAIN_MS = 400;
+const NOT_FINAL_YET =
+  'A transaction of another sender has done it, in a block that is not final yet. Ask again.';
 
 /** Settles a payment once, for any number of requests, and gives each the one true answer. */
 @Injectable()
@@ -152,9 +157,8 @@ export class SettleService {
     });
     switch (assessed.kind) {
       case 'good':
-        // Another sender has done it, or an earlier settlement that has left the ledger.
         return assessed.verification.isDone === true
-          ? { answer: answers.doneBefore() }
+          ? this.#doneBefore(context, assessed.verification, binding !== undefined)
           : this.claiming.claim(context, assessed.verification);
       case 'same':
         return this.#join(context, assessed.known, binding);
@@ -171,6 +175,27 @@ export class SettleService {
         return { answer: { ...answers.failure(reason), ...(cause !== undefined && { cause }) } };
       }
     }
+  }
+
+  /**
+   * Another sender has done it, or an earlier settlement that has left the ledger. Where it is to be final, its block is
+   * waited for: nothing would do it again if that block were replaced.
+   */
+  async #doneBefore(
+    context: NamedContext,
+    verification: ValidVerification,
+    isKeyKnown: boolean,
+  ): Promise<Round> {
+    const { request, answers } = context;
+    const until = this.claiming.deadlineOf(request);
+    const isFinal = () => this.verifier.isFinallyDone(request.payment, verification);
+    while (request.finality === 'finalized' && !(await isFinal())) {
+      if (Date.now() + FINAL_AGAIN_MS > until) {
+        return { answer: { ...answers.failure('network_unavailable'), cause: NOT_FINAL_YET } };
+      }
+      await delay(FINAL_AGAIN_MS);
+    }
+    return { answer: await this.past.ofDone(context, isKeyKnown) };
   }
 
   /** Joins the claim that the payment was made for, unless that is over or another's. */

@@ -1,6 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Hex } from 'viem';
 import { isDone } from '../../platform/chain/authorization-use.js';
+import type { BlockPoint } from '../../platform/chain/chain-queries.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/near-head.js';
@@ -208,18 +209,42 @@ export class PaymentVerifier {
    *
    * @throws ChainUnavailableError where they do not both say so.
    */
-  async #confirmDone({ requirements }: Payment, { authorization }: GoodVerdict): Promise<void> {
+  async #confirmDone(payment: Payment, verdict: GoodVerdict): Promise<void> {
+    const { chainId } = payment.requirements;
+    if (!(await this.#isDoneAt(payment, verdict, 'latest'))) {
+      throw new ChainUnavailableError(chainId, 'twice the same');
+    }
+  }
+
+  /**
+   * Whether what a verification has found done is so in a final block too: no reorganization undoes it.
+   *
+   * @throws ChainUnavailableError
+   */
+  async isFinallyDone(payment: Payment, verdict: GoodVerdict): Promise<boolean> {
+    const chain = this.chains.get(payment.requirements.chainId);
+    const final = await chain?.currentFinalizedBlock();
+    if (final === undefined) return false;
+    return this.#isDoneAt(payment, verdict, { blockHash: final.hash });
+  }
+
+  /** As two endpoints say, where two are there. */
+  async #isDoneAt(
+    { requirements }: Payment,
+    { authorization }: GoodVerdict,
+    at: BlockPoint,
+  ): Promise<boolean> {
     const { chainId, asset, payTo, amount } = requirements;
     const unnamed = { tokenName: undefined, tokenVersion: undefined };
     const done = { chainId, asset, payTo, amount, authorization, payerHasCode: false, ...unnamed };
     const confirmed = await this.chains.get(chainId)?.quorumRead({
       what: 'what is said to be done',
       read: async (view) => {
-        const value = await isDone(view, done);
+        const value = await isDone(view, done, at);
         return { value, key: String(value) };
       },
     });
-    if (confirmed !== true) throw new ChainUnavailableError(chainId, 'twice the same');
+    return confirmed === true;
   }
 
   /**

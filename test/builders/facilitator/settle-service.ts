@@ -22,7 +22,7 @@ interface SettleWorld {
   readonly events: Pick<SettlementEvents, 'listen'>;
   readonly admission: Partial<Admission>;
   readonly verifier: Pick<PaymentVerifier, 'verify' | 'verifyTerms' | 'match'> &
-    Partial<Pick<PaymentVerifier, 'completed'>>;
+    Partial<Pick<PaymentVerifier, 'completed' | 'isFinallyDone'>>;
   readonly archive: SettlementArchive;
   readonly finder: Pick<UsedAuthorizationFinder, 'until' | 'isUsed' | 'userOf'>;
   readonly lostClaims: Pick<LostClaims, 'adopt'>;
