@@ -43,6 +43,7 @@ import {
   BATCH_SETTLEMENT,
   type PayoutClaim,
 } from '../../protocol/schemes/batch-settlement/claims.js';
+import type { Payout } from '../../protocol/schemes/batch-settlement/payout.js';
 import { readBatchClaim } from '../../protocol/schemes/batch-settlement/read-claim.js';
 import type { RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
@@ -141,6 +142,40 @@ const reasonOf = (judgement: Verification): string =>
   judgement.isValid ? 'valid' : judgement.reason;
 
 const ASSET = `eip155:56/${TOKEN}`;
+
+describe('that something is done', () => {
+  it.each<[string, bigint | undefined, boolean]>([
+    ['is final where a final block shows it', 20n, true],
+    ['is not where only a newer block does', 19n, false],
+    ['is not where no block is final yet', undefined, false],
+  ])('%s', async (_, final, expected) => {
+    const hash = (block: bigint): Hex => `0x${uintWord(block)}`;
+    const view = {
+      // Both totals of the receiver, which was paid in block 20.
+      call: (_call: unknown, _gas: unknown, { blockHash }: { readonly blockHash: Hex }) => {
+        const paid = uintWord(BigInt(blockHash) >= 20n ? 700n : 0n);
+        return Promise.resolve({ status: 'returned', data: `0x${uintWord(700n)}${paid}` });
+      },
+    };
+    const world = new World();
+    world.served = {
+      currentFinalizedBlock: () =>
+        Promise.resolve(final === undefined ? undefined : { hash: hash(final) }),
+      quorumRead: async ({ read }: { read: (of: unknown) => Promise<{ value: unknown }> }) =>
+        (await read(view)).value,
+    } as unknown as EvmChain;
+    const authorization: Payout = {
+      scheme: BATCH_SETTLEMENT,
+      method: 'channel-settle',
+      from: PAYEE,
+      token: TOKEN,
+      upTo: 700n,
+      signature: '0x',
+    };
+    const verdict = { isValid: true, authorization, payerHasCode: false } as const;
+    expect(await world.verifier.isFinallyDone(aPayout(), verdict)).toBe(expected);
+  });
+});
 
 describe('the lists of the operator', () => {
   it.each<[string, Partial<AdmissionLists>, string | undefined]>([
