@@ -21,7 +21,7 @@ describe('an archived settlement', () => {
       expect(read).toMatchObject({
         chainId: 56,
         view: written.view,
-        isTold: written.isAcknowledged,
+        isAcknowledged: written.isAcknowledged,
       });
       expect(read.authorizationId).toBe(written.authorizationId);
       expect(read.times).toEqual(written.times);

@@ -96,8 +96,6 @@ describe('the order of a shutdown', () => {
 
 /** Those that something else stops. */
 const STOPPED_BY: Readonly<Record<string, string>> = {
-  'facilitator/assets/asset-directory': 'AssetsModule',
-  'history/history-tables': 'HistoryModule',
   'operations/access/api-key-store': 'ApiKeysModule',
   'platform/chain/head-watcher': 'ChainWorker',
   'platform/concurrency/rounds': 'the part that makes the rounds',
