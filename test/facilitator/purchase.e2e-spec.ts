@@ -143,8 +143,9 @@ describe('a V1 payment as BNB clients post it', () => {
     expect(await kinds('/v1')).toEqual([v1]);
     const extra = { facilitatorAddress: SIGNER.address };
     const upto = { ...v2, scheme: 'upto', extra };
-    expect(await kinds('/v2')).toEqual([v2, upto]);
-    expect(await kinds('')).toEqual([v2, upto, v1]);
+    const channels = { ...v2, scheme: 'batch-settlement' };
+    expect(await kinds('/v2')).toEqual([v2, upto, channels]);
+    expect(await kinds('')).toEqual([v2, upto, channels, v1]);
   });
 
   it('refuses a body of the other version as data', async () => {

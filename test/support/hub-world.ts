@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
@@ -20,7 +20,10 @@ export class HubWorld {
 
   static async start(): Promise<HubWorld> {
     const redis = await startRedis(await freePort());
-    return new HubWorld(redis, mkdtempSync(join(tmpdir(), 'x402-hub-')));
+    // Within a folder of its own: a test sees what a hub writes beside its own.
+    const dir = join(mkdtempSync(join(tmpdir(), 'x402-hub-')), 'data');
+    mkdirSync(dir);
+    return new HubWorld(redis, dir);
   }
 
   async hub(
@@ -57,7 +60,7 @@ export class HubWorld {
   async stop(): Promise<void> {
     await this.killAll();
     await this.redis.stop('SIGKILL');
-    rmSync(this.dir, { recursive: true, force: true });
+    rmSync(dirname(this.dir), { recursive: true, force: true });
   }
 }
 
