@@ -31,8 +31,9 @@ import type { NamedContext, Round, SettleRequest } from './settle-context.js';
 
 /** A step whose answer was lost is asked again after this time. */
 const ASK_AGAIN_MS = 100;
-/** How much longer a seller waits than a buyer. */
+/** How much longer an answer about a seller's own action may take than one about a payment, and the most that makes. */
 const PATIENT = 2;
+const PATIENT_MAX_MS = 60_000;
 
 /** The steps of a request in the ledger once its payment was judged: it claims, or joins a claim. */
 @Injectable()
@@ -227,12 +228,14 @@ export class Claiming {
   }
 
   /**
-   * Of an answer, milliseconds since the epoch. No buyer waits for a repeatable action, and the stock manager takes "pending" for a
-   * failure: the answer comes later.
+   * When a request is answered at the latest, milliseconds since the epoch. Repeatable actions get more time: no buyer
+   * waits for them, and the stock manager takes "pending" for a failure.
    */
   deadlineOf({ arrivedAt, payment }: SettleRequest): number {
     const { isRepeatable = false } = actionOf(payment.claim);
-    return arrivedAt + this.config.settleWaitMs * (isRepeatable ? PATIENT : 1);
+    const { settleWaitMs } = this.config;
+    const patientMs = Math.max(settleWaitMs, Math.min(settleWaitMs * PATIENT, PATIENT_MAX_MS));
+    return arrivedAt + (isRepeatable ? patientMs : settleWaitMs);
   }
 
   #waitFor(context: NamedContext, ref: ClaimRef): RequesterWait {

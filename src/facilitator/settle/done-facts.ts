@@ -3,7 +3,7 @@ import type { Hex } from 'viem';
 import type { BlockPoint } from '../../platform/chain/chain-queries.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import type { FoundLog } from '../../platform/chain/receipt.js';
+import type { FoundLog, Receipt } from '../../platform/chain/receipt.js';
 import type { BlockRange } from '../../platform/chain/use-search/scan.js';
 import { delay, withTimeout } from '../../platform/concurrency/timing.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
@@ -95,24 +95,27 @@ export class DoneFacts {
     });
   }
 
-  /** As two endpoints say, where two are there. */
+  /** Two endpoints must agree, if there are two. */
   async #read({ payment, chain, until }: Asked, transaction: Hex | undefined): Promise<Facts> {
+    const { claim } = payment;
     let isStateThere = true;
     const read = await inTime(until, async () => {
-      try {
-        const what = 'what a transaction did';
-        return await chain.quorumRead({
-          what,
-          read: async (view) => {
-            const value = await readIn(view, payment, transaction, isStateThere);
+      const what = 'what a transaction did';
+      return chain.quorumRead({
+        what,
+        read: async (view) => {
+          const receipt = transaction && (await receiptOf(view, transaction));
+          const at = isStateThere && receipt ? { blockHash: receipt.blockHash } : 'latest';
+          try {
+            const value = await actionOf(claim).told?.(claim, receipt, stateAt(view, at));
             return { value: { facts: value }, key: JSON.stringify([value], decimal) };
-          },
-        });
-      } catch (error) {
-        // A node that has dropped the state of an old block still has the newest state.
-        isStateThere = false;
-        throw error;
-      }
+          } catch (error) {
+            // A node that has dropped the state of an old block still has the newest state.
+            isStateThere = false;
+            throw error;
+          }
+        },
+      });
     });
     return read === undefined ? 'unread' : read.facts;
   }
@@ -170,18 +173,10 @@ async function firstOf<T>(
   return low;
 }
 
-async function readIn(
-  view: ChainView,
-  { claim }: Payment,
-  transaction: Hex | undefined,
-  isStateThere: boolean,
-): Promise<Told | undefined> {
-  const receipt = transaction && (await view.receipt(transaction));
-  if (transaction !== undefined && receipt === undefined) {
-    throw new ChainUnavailableError(view.chainId, 'receipt');
-  }
-  const at = isStateThere && receipt ? { blockHash: receipt.blockHash } : 'latest';
-  return actionOf(claim).told?.(claim, receipt, stateAt(view, at));
+async function receiptOf(view: ChainView, transaction: Hex): Promise<Receipt> {
+  const receipt = await view.receipt(transaction);
+  if (receipt === undefined) throw new ChainUnavailableError(view.chainId, 'receipt');
+  return receipt;
 }
 
 function stateAt(view: ChainView, at: BlockPoint): Pick<ChainReader, 'call' | 'chainId'> {

@@ -53,7 +53,7 @@ const CLAIMS_WAIT_MS = 2000;
 /** Between two looks whether the block of another sender is final. */
 const FINAL_AGAIN_MS = 400;
 const NOT_FINAL_YET =
-  'A transaction of another sender has done it, in a block that is not final yet. Ask again.';
+  'Another sender has done this, in a block that is not final yet. Send the same request again.';
 
 /** Settles a payment once, for any number of requests, and gives each the one true answer. */
 @Injectable()

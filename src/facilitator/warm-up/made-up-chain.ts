@@ -53,7 +53,7 @@ function resultOf(method: string, [subject]: readonly unknown[]): unknown {
     case 'eth_chainId':
       return quantity(CHAIN_ID);
     case 'eth_getBlockByNumber':
-      return BLOCK;
+      return { ...BLOCK, timestamp: quantity(Math.floor(Date.now() / 1000)) };
     case 'eth_getCode':
       return subject === MADE_UP_TOKEN ? '0x01' : '0x';
     case 'eth_call':
@@ -66,7 +66,6 @@ function resultOf(method: string, [subject]: readonly unknown[]): unknown {
 const BLOCK = {
   number: quantity(1),
   hash: `0x${'11'.repeat(32)}`,
-  timestamp: quantity(Math.floor(Date.now() / 1000)),
   gasLimit: quantity(30_000_000),
   baseFeePerGas: quantity(1),
 };

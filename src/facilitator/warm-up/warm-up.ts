@@ -25,7 +25,7 @@ import { PaymentVerifier } from '../verify/payment-verifier.js';
 import { SignerRecovery } from '../verify/signer-recovery.js';
 import { answerRpc, CHAIN_ID, MADE_UP_TOKEN, madeUpNetwork } from './made-up-chain.js';
 
-/** The start waits for no more than this; most of what a payment runs is compiled by then. */
+/** No further payment begins after this time; most of what a payment runs is compiled by then. */
 const PAYMENTS_MAX = 256;
 const LASTS_MAX_MS = 1000;
 const AT_ONCE = 32;

@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
+import { settleAll } from '../../platform/concurrency/timing.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
@@ -115,7 +116,7 @@ export class LostSettlements implements OnModuleInit {
     const opened = await this.sources.open(chainId);
     try {
       for (let at = 0; at < lost.length && !this.#rounds.isStopping; at += AT_ONCE) {
-        await Promise.all(
+        await settleAll(
           lost.slice(at, at + AT_ONCE).map(async (row) => {
             const outcome = await this.#end(opened, epoch, row);
             logger.warn(
