@@ -70,7 +70,7 @@ export const DescribesCheck = (): MethodDecorator =>
     },
     'Fetches the URL, reads the 402, compares it with the chain and lets a payment of an empty ' +
       'account be verified. It pays nothing. Only public addresses are fetched, unless settings say ' +
-      'otherwise. There where `DOCTOR` is on.',
+      'otherwise. Served only where `DOCTOR` is on.',
   );
 
 /** The check of sellers. */

@@ -205,14 +205,14 @@ export class PaymentVerifier {
   }
 
   /**
-   * That there is nothing to do is said by two endpoints, where two are there.
+   * Two endpoints must agree, if there are two, that nothing is left to do.
    *
    * @throws ChainUnavailableError where they do not both say so.
    */
   async #confirmDone(payment: Payment, verdict: GoodVerdict): Promise<void> {
     const { chainId } = payment.requirements;
     if (!(await this.#isDoneAt(payment, verdict, 'latest'))) {
-      throw new ChainUnavailableError(chainId, 'twice the same');
+      throw new ChainUnavailableError(chainId, 'eth_call (confirmation)');
     }
   }
 
@@ -228,7 +228,7 @@ export class PaymentVerifier {
     return this.#isDoneAt(payment, verdict, { blockHash: final.hash });
   }
 
-  /** As two endpoints say, where two are there. */
+  /** Two endpoints must agree, if there are two. */
   async #isDoneAt(
     { requirements }: Payment,
     { authorization }: GoodVerdict,
@@ -238,7 +238,7 @@ export class PaymentVerifier {
     const unnamed = { tokenName: undefined, tokenVersion: undefined };
     const done = { chainId, asset, payTo, amount, authorization, payerHasCode: false, ...unnamed };
     const confirmed = await this.chains.get(chainId)?.quorumRead({
-      what: 'what is said to be done',
+      what: 'the state of an action',
       read: async (view) => {
         const value = await isDone(view, done, at);
         return { value, key: String(value) };
@@ -273,7 +273,7 @@ export class PaymentVerifier {
     if (judge.completed === undefined) return payment;
     const chain = this.chains.get(requirements.chainId);
     if (chain === undefined) {
-      throw new ChainUnavailableError(requirements.chainId, 'what a payment is of');
+      throw new ChainUnavailableError(requirements.chainId, 'the claimed total');
     }
     const read = async (view: ChainView): Promise<QuorumClaim<Payment | Reason>> => {
       const completed = (await judge.completed?.(claim, view)) ?? claim;
@@ -281,7 +281,7 @@ export class PaymentVerifier {
       const key = typeof value === 'string' ? value : (identityOf(value)?.authorizationId ?? '');
       return { value, key, subject: key };
     };
-    const question = { what: 'what a payment is of', read };
+    const question = { what: 'the claimed total', read };
     for (const ms of BLOCK_APART_MS) {
       const agreed = await unlessUnavailable(chain.quorumRead(question));
       if (agreed !== undefined) return agreed;

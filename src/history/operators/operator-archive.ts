@@ -16,9 +16,9 @@ export interface SearchFilter extends Narrowing {
 /** A settlement as its row says beyond what is shown of it anywhere. */
 export interface ArchivedNote {
   readonly archivedAt: Date;
-  /** Whether an answer reached a requester. */
+  /** A requester got its success, or its 202 and the payment was included. */
   readonly isTold: boolean;
-  /** Kept in the ledger for as long as it is neither told nor sold. */
+  /** Two requesters of one key got the answer: the sale cannot be rolled back. */
   readonly isKept: boolean;
 }
 

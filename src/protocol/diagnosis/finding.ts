@@ -4,7 +4,7 @@ export interface Finding {
   readonly path: string;
   /** The expected value, in words or as a value. */
   readonly expected: string;
-  /** The value as it came; an answer repeats it only through `echo.ts`. Absent where the field is absent. */
+  /** The value as it came; an answer repeats it only through `echo` of `diagnosis.ts`. Absent where the field is absent. */
   readonly got?: unknown;
   /** The correction, where it is more than another value. */
   readonly fix?: string;

@@ -196,18 +196,18 @@ export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_refund_no_balance: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'Nothing to refund: the channel holds no more than was claimed, or the amount is 0.',
+    meaning: 'Nothing to refund: the channel holds no more than was claimed.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_refund_simulation_failed: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'The refund would fail on the chain as it stands now.',
+    meaning: 'The refund would fail on the chain as it stands now, or its amount is 0.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_refund_transaction_failed: {
     fault: 'chain',
     retry: 'same',
-    meaning: 'The refund was mined and reverted, or its event was not found.',
+    meaning: 'The refund was mined and reverted, or did not use its nonce.',
   },
 } as const satisfies ReasonTable;

@@ -40,7 +40,7 @@ export const SERVICE_REASONS = {
     fault: 'buyer',
     retry: 'later',
     meaning:
-      'Settlements of this payer (by channels: of the authorizer or token) repeatedly reverted after a successful simulation.',
+      'Settlements of this payer (for channels: of this authorizer or token) repeatedly reverted after a successful simulation.',
   },
   asset_suspended: {
     fault: 'chain',

@@ -266,10 +266,16 @@ class ArchivedNoteView {
   @ApiProperty(moment)
   readonly archivedAt!: Date;
 
-  @ApiProperty(flag)
+  @ApiProperty({
+    ...flag,
+    description: 'A requester got its success, or its 202 and the payment was included.',
+  })
   readonly isTold!: boolean;
 
-  @ApiProperty(flag)
+  @ApiProperty({
+    ...flag,
+    description: 'Two requesters of one key got the answer: the sale cannot be rolled back.',
+  })
   readonly isKept!: boolean;
 }
 

@@ -235,7 +235,7 @@ class UnclaimedView implements Omit<UnclaimedHealth, 'network'> {
   @ApiProperty(count)
   readonly oldestMs!: number;
 
-  @ApiProperty({ type: [AssetSum] })
+  @ApiProperty({ type: [AssetSum], description: 'Of the 5,000 that wait longest.' })
   readonly sums!: readonly AssetSum[];
 }
 

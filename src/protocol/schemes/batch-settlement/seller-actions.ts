@@ -1,3 +1,9 @@
+/**
+ * Actions of sellers: to collect, to be paid, to give back. No goods depend on them, and a repeated request for one that
+ * is done succeeds. Any account may send them, and the state of the escrow shows that they are done: a transaction
+ * without an effect succeeds too.
+ */
+
 import { type Address, maxUint256 } from 'viem';
 import { addressWord, bytes32Word, keccakOfHex, uintWord } from '../../evm/abi-words.js';
 import { decodeUint } from '../../evm/call-results.js';
@@ -28,12 +34,6 @@ import {
 } from './refund.js';
 import { channelExtra } from './verify-channel.js';
 import { verifyClaims } from './verify-claims.js';
-
-/**
- * Actions of sellers: to collect, to be paid, to give back. No goods depend on them, and a repeated request for one that
- * is done succeeds. Any account may send them, and the state of the escrow shows that they are done: a transaction
- * without an effect succeeds too.
- */
 
 /** Its nonce names all that the escrow does once, for every sender. */
 function kindOf(name: ActionMethod): ActionKind {

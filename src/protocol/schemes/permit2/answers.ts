@@ -103,8 +103,6 @@ function mayHideUse(reason: Reason): HiddenUse {
   return reason === 'invalid_permit2_signature' ? 'if_payer_has_code' : 'no';
 }
 
-/** How a payer comes to have approved its token to Permit2, of every scheme that pays by it. */
-
 function permit2InFlightKind(authorization: Permit2Authorization): InFlightKind {
   if (authorization.sponsoredPermit !== undefined) return 's';
   return authorization.sponsoredApproval === undefined ? 'p' : 'a';
