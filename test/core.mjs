@@ -7,6 +7,7 @@ export const CORE = {
   // A payment, on both versions and by all methods, verified and settled once.
   'facilitator/purchase': 20,
   'facilitator/upto': 30,
+  'facilitator/channels': 40,
   'facilitator/two-ways': 30,
   'facilitator/waiting': 18,
   'facilitator/approval': 13,

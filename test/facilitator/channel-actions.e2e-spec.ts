@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { encodeFunctionData, getAddress, type Hex, parseGwei } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { BATCH_SETTLEMENT } from '../../sandbox/deploy.js';
@@ -6,7 +6,6 @@ import { freePort } from '../../sandbox/processes.js';
 import type { Service } from '../../sandbox/service.js';
 import { claimBody, depositBody, sellerRefundBody, settleBody } from '../support/channel-bodies.js';
 import { type ChannelConfig, Channels, ESCROW_ABI } from '../support/channels.js';
-import { it } from '../support/part.js';
 import { type Body, type Json, newAccount, newNonce } from '../support/payments.js';
 import { World } from '../support/world.js';
 
