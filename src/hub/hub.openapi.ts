@@ -89,7 +89,7 @@ export const DOWNLOADED: JsonObject = {
 };
 export const OBJECT_BYTES: JsonObject = {
   description: 'The bytes, as the type they were stored with.',
-  content: { 'application/octet-stream': { schema: text } },
+  content: { '*/*': { schema: text } },
 };
 export const STORED = jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR);
 export const LINKS_TAKEN_BACK = jsonAnswer('They open nothing any more.', 'HubLinksTakenBack', {
