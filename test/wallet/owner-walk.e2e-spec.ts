@@ -128,7 +128,7 @@ describe.each([1280, 390])('an owner with a browser wallet, %i pixels wide', (wi
     expect(await troublesOf(person.browser)).toEqual([]);
     await use('rules-form', { perPayment: '1', askAbove: '3', budget: '20' });
     await person.browser.until(
-      `document.querySelector('#rules-form .error')?.textContent.includes('is more than perPayment')`,
+      `document.querySelector('#rules-form .error')?.textContent.includes('must be at most perPayment')`,
     );
     await use('rules-form', { perPayment: '2.5', askAbove: '0.5', budget: '20' });
     await person.untilSaid('The new limits are in force.');
@@ -168,7 +168,7 @@ describe.each([1280, 390])('an owner with a browser wallet, %i pixels wide', (wi
     const before = await wallets.world.balance(wallets.world.usd, owner.address);
     await use('withdraw', { token: usd(), amount: '3' });
     await person.browser.until(
-      `document.querySelector('#outcome.error')?.textContent.includes('more than one payment may be')`,
+      `document.querySelector('#outcome.error')?.textContent.includes('is above the limit of one payment')`,
     );
     await use('withdraw', { token: usd(), amount: '0.5' });
     await untilText('outcome', `Sent 0.5 SUSD to ${owner.address.toLowerCase()}`);
