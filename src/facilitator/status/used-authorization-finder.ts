@@ -112,5 +112,6 @@ export function refOfPayment({ requirements, claim }: Payment): AuthorizationRef
   const { method, from: payer, nonce } = claim;
   if (payer === undefined || nonce === undefined) return undefined;
   const { paysInto } = judgeOf(claim);
-  return { method, asset, payer, nonce: BigInt(nonce), payTo, amount, ...accountOf(paysInto) };
+  const paid = accountOf(paysInto?.(claim));
+  return { method, asset, payer, nonce: BigInt(nonce), payTo, amount, ...paid };
 }

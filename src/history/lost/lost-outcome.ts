@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import { accountOf, type AuthorizationUse } from '../../platform/chain/authorization-use.js';
+import type { AuthorizationUse } from '../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../platform/chain/block.js';
 import { isPresent } from '../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
@@ -88,6 +88,8 @@ export class LostOutcomes {
     const isUsed = await evidence.isUsed(ref, final);
     if (isUsed === undefined) return unresolved('unread');
     if (!isUsed) return ended('expired', false, action.reasons.expired);
+    // Its payer may have used it for something else, and the row does not say what to look for.
+    if (action.paysInto !== undefined) return unresolved('user_unknown');
     const searched = await this.#searchUse(row, payment);
     if (searched === undefined) return unresolved('user_unknown');
     const { use } = searched;
@@ -189,12 +191,8 @@ function paymentOf(row: SettlementRow): LostPayment | undefined {
     return undefined;
   }
   const action = actionOf({ method, ...(scheme !== null && { scheme }) });
-  const signed = { method, asset, payer, nonce: BigInt(nonce), payTo, amount: BigInt(amount) };
-  return {
-    ref: { ...signed, ...accountOf(action.paysInto) },
-    deadline: BigInt(deadline),
-    action,
-  };
+  const ref = { method, asset, payer, nonce: BigInt(nonce), payTo, amount: BigInt(amount) };
+  return { ref, deadline: BigInt(deadline), action };
 }
 
 /** Every transaction that ever carried it, the newest first. */

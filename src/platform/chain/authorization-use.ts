@@ -24,17 +24,15 @@ export function refOf(payment: AcceptedPayment): AuthorizationRef {
     nonce: authorizationNonceOf(payment),
     payTo,
     amount,
-    ...accountOf(paysInto),
+    ...accountOf(paysInto?.(payment.authorization)),
   };
 }
 
 /** Where the transfer of an authorization goes, and how that is shown, where it is not to the payee. */
 export function accountOf(
-  paysInto: PaidAccount | undefined,
-): Pick<AuthorizationRef, 'payTo' | 'isShownByLogs'> {
-  if (paysInto === undefined) return {};
-  const { account, isShownByLogs } = paysInto;
-  return { payTo: account, isShownByLogs };
+  paid: PaidAccount | undefined,
+): Pick<AuthorizationRef, 'payTo' | 'shownBy'> {
+  return paid === undefined ? {} : { payTo: paid.account, shownBy: paid.shownBy };
 }
 
 /** The state of an authorization on the chain. */
@@ -112,8 +110,10 @@ export interface AuthorizationUse {
   readonly transaction: Hex;
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
-  /** Index of the `Transfer` it made for exactly this payment, where its calldata shows that it did. */
+  /** Index of the log by which it made exactly this payment, where it shows that it did. */
   readonly logIndex: number | undefined;
+  /** Logs that may be of this payment as well as that one: each pays for one. */
+  readonly otherLogs?: readonly number[];
   /** What it moved by this authorization, where its receipt shows that. */
   readonly moved?: { readonly payTo: Address; readonly amount: bigint; readonly logIndex: number };
 }

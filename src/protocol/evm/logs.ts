@@ -38,6 +38,24 @@ export function isTransferLog(
   );
 }
 
+/** A log by which a contract says that it got money. The first word of its data is the amount. */
+export interface PaidLog {
+  readonly address: Address;
+  readonly topics: readonly Hex[];
+}
+
+export function isPaidLog(
+  { address, topics, data }: ReceiptLog,
+  wanted: PaidLog,
+  amount: bigint,
+): boolean {
+  return (
+    address === wanted.address &&
+    wanted.topics.every((topic, place) => topics[place] === topic) &&
+    data.slice(0, 66) === `0x${uintWord(amount)}`
+  );
+}
+
 /** The first log of exactly this transfer that has not paid another settlement. */
 export function transferIn(
   transfer: Transfer,

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import type { Call } from '../evm/calls.js';
 import type { CallOutcome } from '../evm/chain-reader.js';
-import type { ReceiptLog } from '../evm/logs.js';
+import type { PaidLog, ReceiptLog } from '../evm/logs.js';
 import type { ActionMethod } from '../evm/transfer-method.js';
 import type { HashPart } from '../payment/hash.js';
 
@@ -14,8 +14,8 @@ export interface AuthorizationRef {
   readonly payTo?: Address;
   /** Atomic units. */
   readonly amount?: bigint;
-  /** Whether the calldata of its use does not name it: its event and its transfer show it. */
-  readonly isShownByLogs?: boolean;
+  /** Where the payer may use it for something else: the logs that alone show this payment. */
+  readonly shownBy?: PaidLog;
 }
 
 /** An authorization that some transaction presents to the chain, read from its calldata. */

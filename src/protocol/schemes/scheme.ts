@@ -4,7 +4,7 @@ import type { Authorization } from '../evm/authorization.js';
 import type { Call } from '../evm/calls.js';
 import type { CallOutcome, ChainReader, Effect, FailedEffect } from '../evm/chain-reader.js';
 import type { ContractName, SchemeContracts } from '../evm/contracts.js';
-import type { ReceiptLog, Transfer } from '../evm/logs.js';
+import type { PaidLog, ReceiptLog, Transfer } from '../evm/logs.js';
 import type { PayerTransaction } from '../evm/payer-transaction.js';
 import type { AcceptedPayment, InFlightKind } from '../payment/accepted-payment.js';
 import type { HashPart } from '../payment/hash.js';
@@ -151,8 +151,8 @@ export interface StateEvidence<A extends Authorization> {
 /** An account that is paid in the place of the payee. */
 export interface PaidAccount {
   readonly account: Address;
-  /** Whether only logs show which authorization was used: calldata does not name it. */
-  readonly isShownByLogs: boolean;
+  /** What the account was paid for; a transfer to it does not say that. */
+  readonly shownBy: PaidLog;
 }
 
 /** Details of an action that is done. */
@@ -195,7 +195,7 @@ export interface Judge<C extends Claim = Claim, A extends Authorization = Author
    */
   partiesOf?(claim: C): readonly Pick<Requirements, 'asset' | 'payTo'>[];
   /** Where its transfer goes, where that is not to the payee. */
-  readonly paysInto?: PaidAccount;
+  paysInto?(signed: C | A): PaidAccount;
   /**
    * The same claim with what the chain alone can say of it, where that is part of its identity.
    *

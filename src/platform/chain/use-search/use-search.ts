@@ -10,7 +10,7 @@ import { isPresent } from '../endpoint-health.js';
 import type { Claim, Question } from '../quorum.js';
 import { BlockIndex, isSameAuthorization } from './block-index.js';
 import { BudgetSpentError, SearchBudget, Slots } from './budget.js';
-import { movedBy, transferOf } from './moved.js';
+import { movedBy, paidLogsOf } from './moved.js';
 import { type BlockRange, scan, type Scanned } from './scan.js';
 
 /** What a search has shown; both kinds hold for two endpoints where there are two. */
@@ -223,11 +223,16 @@ export class UseSearch {
           ? method.isNamedIn(receipt.logs, ref)
           : presented.some((one) => isSameAuthorization(one, ref)));
       const moved = movedBy(ref, receipt, presented);
-      const logIndex = ref.isShownByLogs ? moved?.logIndex : transferOf(ref, receipt, presented);
+      const paidLogs = paidLogsOf(ref, receipt, presented);
+      const [logIndex, ...otherLogs] = paidLogs;
       const value = isUser
-        ? { transaction: hash, blockNumber, blockHash, logIndex, ...(moved && { moved }) }
+        ? {
+            ...{ transaction: hash, blockNumber, blockHash, logIndex },
+            ...(otherLogs.length > 0 && { otherLogs }),
+            ...(moved && { moved }),
+          }
         : undefined;
-      const facts = [blockHash, blockNumber, isUser, logIndex, moved?.payTo, moved?.amount];
+      const facts = [blockHash, blockNumber, isUser, paidLogs, moved?.payTo, moved?.amount];
       return { value, key: facts.join(' '), subject: blockHash };
     };
     const use = await this.chain.quorumRead({ what: 'receipt', read });
@@ -270,6 +275,15 @@ function leastOf(readFrom: readonly (bigint | undefined)[]): bigint | undefined 
   );
 }
 
-function keyOf({ method, asset, payer, nonce, payTo, amount }: AuthorizationRef): string {
-  return [method, asset, payer, nonce, payTo ?? '', amount ?? ''].join(' ');
+function keyOf({
+  method,
+  asset,
+  payer,
+  nonce,
+  payTo = '0x',
+  amount,
+  shownBy,
+}: AuthorizationRef): string {
+  const paid = [payTo, amount ?? '', ...(shownBy?.topics ?? [])];
+  return [method, asset, payer, nonce, ...paid].join(' ');
 }

@@ -1,9 +1,8 @@
 import { type Address, decodeAbiParameters, decodeFunctionData, type Hex, parseAbi } from 'viem';
-import { uintWord } from '../../evm/abi-words.js';
 import { permit2AllowanceCall } from '../../evm/calls.js';
 import { CHANNEL_ESCROW, ERC3009_COLLECTOR, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
 import { innerSignatureOf } from '../../evm/erc6492.js';
-import type { ReceiptLog } from '../../evm/logs.js';
+import { isPaidLog, type PaidLog, type ReceiptLog } from '../../evm/logs.js';
 import type { HashPart } from '../../payment/hash.js';
 import type { Requirements } from '../../payment/payment.js';
 import { isUint256 } from '../../payment/wire-values.js';
@@ -84,7 +83,7 @@ export const EIP3009_DEPOSIT: Action<Eip3009DepositClaim, Eip3009Deposit> = {
   ...DEPOSIT_ANSWERS,
   method: EIP3009,
   // The collector passes it on to the escrow, in the same call.
-  paysInto: { account: ERC3009_COLLECTOR, isShownByLogs: true },
+  paysInto: (signed) => ({ account: ERC3009_COLLECTOR, shownBy: depositedLog(channelOf(signed)) }),
   reasons: {
     ...REASONS,
     used: 'invalid_exact_evm_nonce_already_used',
@@ -138,7 +137,7 @@ export const EIP3009_DEPOSIT: Action<Eip3009DepositClaim, Eip3009Deposit> = {
 export const PERMIT2_DEPOSIT: Action<Permit2DepositClaim, Permit2Deposit> = {
   ...DEPOSIT_ANSWERS,
   method: PERMIT2_METHOD,
-  paysInto: { account: CHANNEL_ESCROW, isShownByLogs: false },
+  paysInto: (signed) => ({ account: CHANNEL_ESCROW, shownBy: depositedLog(channelOf(signed)) }),
   reasons: {
     ...REASONS,
     used: 'permit2_invalid_nonce',
@@ -227,6 +226,14 @@ function signedParts(
   };
 }
 
+function channelOf(signed: DepositClaim | DepositAuthorization): Hex {
+  return 'voucher' in signed ? signed.voucher.channelId : signed.channelId;
+}
+
+function depositedLog(channelId: Hex): PaidLog {
+  return { address: CHANNEL_ESCROW, topics: [DEPOSITED_TOPIC, channelId] };
+}
+
 /** The event of the escrow by which a channel got this amount. */
 function depositedIn(
   channelId: Hex,
@@ -235,12 +242,7 @@ function depositedIn(
   taken: ReadonlySet<number>,
 ): ReceiptLog | undefined {
   return logs.find(
-    ({ address, topics, data, logIndex }) =>
-      !taken.has(logIndex) &&
-      address === CHANNEL_ESCROW &&
-      topics[0] === DEPOSITED_TOPIC &&
-      topics[1] === channelId &&
-      data.slice(0, 66) === `0x${uintWord(amount)}`,
+    (log) => !taken.has(log.logIndex) && isPaidLog(log, depositedLog(channelId), amount),
   );
 }
 

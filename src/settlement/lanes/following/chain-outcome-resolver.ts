@@ -7,12 +7,7 @@ import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Claim } from '../../../platform/chain/quorum.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
-import {
-  callOf,
-  gasCapOf,
-  isExpiredAt,
-  transferOf,
-} from '../../../protocol/payment/payment-facts.js';
+import { callOf, gasCapOf, isExpiredAt } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { ActionReasons } from '../../../protocol/schemes/scheme.js';
@@ -183,32 +178,33 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       blockHash: use.blockHash,
     };
     if (isOurs) {
-      const { logIndex } = use;
       // It was taken for dead or failed, and is neither: the node that said so was wrong.
       const isContradicted = fate === 'dead' || fate === 'failed';
-      if (isContradicted && logIndex !== undefined && (await this.#isCredited(id, use))) {
+      const logIndex = isContradicted ? await this.#credited(id, use) : undefined;
+      if (logIndex !== undefined) {
         return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
       }
       const reason = reasonsOf(payment).noEvidence;
       return ended({ id, state: 'reverted', isPaid: false, ...place, reason });
     }
     // The ledger may have lost the attempt, or the whole lane: the chain has not.
-    if (use !== undefined && (await this.#isForgotten(id, use))) {
-      const { logIndex = 0 } = use;
+    const forgotten = use && (await this.#forgotten(id, use));
+    if (forgotten !== undefined) {
+      const logIndex = forgotten;
       return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
     }
     const { isDoneByAnybody = false, reasons } = actionOf(payment.authorization);
-    const isPaid =
-      use !== undefined && (isDoneByAnybody || (await this.#isCopy(id, use, sent.sinceBlock)));
-    if (isPaid) {
-      const { logIndex } = use;
+    const isSince = use !== undefined && use.blockNumber > sent.sinceBlock;
+    const copied = isSince ? await this.#credited(id, use) : undefined;
+    if (copied !== undefined || (use !== undefined && isDoneByAnybody)) {
+      const logIndex = copied ?? use?.logIndex;
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
     }
     // Presented elsewhere before the lane's broadcast. The refusal says if that transaction has paid the payee.
-    const { payTo, amount } = transferOf(payment);
+    const { payTo, amount } = refOf(payment);
     const { moved } = use ?? {};
-    const isMoved = moved?.payTo === payTo && moved.amount === amount;
+    const isMoved = moved !== undefined && moved.payTo === payTo && moved.amount === amount;
     const evidence = { ...place, ...(isMoved && { logIndex: moved.logIndex }) };
     return ended({ id, state: 'foreign', isPaid: false, ...evidence, reason: reasons.used });
   }
@@ -244,21 +240,23 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     return { use: outcome.kind === 'found' ? outcome.use : undefined };
   }
 
-  async #isCopy(id: string, use: AuthorizationUse, sentAtBlock: bigint): Promise<boolean> {
-    return use.blockNumber > sentAtBlock && this.#isCredited(id, use);
-  }
-
-  /** Whether the transfer is this settlement's: one log pays for one. */
-  async #isCredited(id: string, { transaction, logIndex }: AuthorizationUse): Promise<boolean> {
-    if (logIndex === undefined) return false;
+  /** The log that is this settlement's: one log pays for one. */
+  async #credited(
+    id: string,
+    { transaction, logIndex, otherLogs = [] }: AuthorizationUse,
+  ): Promise<number | undefined> {
+    if (logIndex === undefined) return undefined;
     const { endings, chain } = this.options;
-    return endings.credit(chain.chainId, transaction, logIndex, id);
+    for (const log of [logIndex, ...otherLogs]) {
+      if (await endings.credit(chain.chainId, transaction, log, id)) return log;
+    }
+    return undefined;
   }
 
-  /** A transaction of one of our own signers that made exactly this payment. */
-  async #isForgotten(id: string, use: AuthorizationUse): Promise<boolean> {
+  /** The log of a transaction of one of our own signers that made exactly this payment. */
+  async #forgotten(id: string, use: AuthorizationUse): Promise<number | undefined> {
     const { transaction, logIndex } = use;
-    if (logIndex === undefined) return false;
+    if (logIndex === undefined) return undefined;
     const { chain, isOwnSigner } = this.options;
     const from = await chain.quorumRead({
       what: 'transaction sender',
@@ -267,8 +265,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
         return { value, key: String(value), subject: transaction };
       },
     });
-    if (from === undefined || !(await isOwnSigner(from))) return false;
-    return this.#isCredited(id, use);
+    if (from === undefined || !(await isOwnSigner(from))) return undefined;
+    return this.#credited(id, use);
   }
 
   /** The revert reason of the same call on the state that is final now. */
