@@ -119,7 +119,7 @@ describe('who used a deposit by EIP-3009', () => {
     const nonce: Hex = `0x${uintWord(authorizationNonceOf(payment))}`;
     const own = anAcceptedPayment({
       ...{ asset: TOKEN, payTo: ELSEWHERE, amount },
-      authorization: anEip3009Authorization({ from: PAYER, nonce }),
+      authorization: anEip3009Authorization({ from: PAYER, to: ELSEWHERE, value: amount, nonce }),
     });
     const logs = paymentLogs(refOf(own));
     expect(await usesOf(callOf(own), logs, payment)).toEqual([unpaid]);
