@@ -234,6 +234,17 @@ describe('ChainOutcomeResolver', () => {
       await store.endings.credit(56, OTHER, 4, 'another');
       expect(await judged()).toBe('foreign unpaid');
     });
+    it('with more logs of such a payment: by one that is credited to no other', async () => {
+      searched = use({ otherLogs: [6, 8] });
+      await store.endings.credit(56, OTHER, 4, 'another');
+      const judge = () => resolver.resolve('a', payment, tracked(), mined(), finalized());
+      const paid = { ending: { state: 'foreign', isPaid: true, logIndex: 6 } };
+      expect(await judge()).toMatchObject(paid);
+      expect(await judge()).toMatchObject(paid);
+      for (const log of [6, 8]) await store.endings.credit(56, OTHER, log, 'another');
+      expect(await judge()).toMatchObject(paid);
+      expect(await store.endings.credit(56, OTHER, 8, 'a')).toBe(false);
+    });
     it('by ours, without evidence: it has not paid', async () => {
       searched = use({ transaction: OURS, logIndex: undefined });
       expect(await judged()).toBe('reverted unpaid');
