@@ -132,6 +132,17 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     });
   });
 
+  it('is not known of a deposit that was used, whose channel the archive does not name', async () => {
+    const channel = { scheme: 'batch-settlement' };
+    const { outcomes } = await world({ at: 12, from: STRANGER });
+    const sent = { ...aSentRow(hash32(1)), ...channel };
+    expect(await outcomes.resolve(sent)).toEqual({ kind: 'untold', why: 'user_unknown' });
+    const unused = await world(undefined);
+    expect(await unused.outcomes.resolve(aRow(channel))).toMatchObject({
+      ending: { state: 'expired', isPaid: false },
+    });
+  });
+
   it('is that it is paid by its own transaction, with any lanes', async () => {
     const { outcomes } = await world({ at: 12, from: LANE }, []);
     expect(await outcomes.resolve(aSentRow(hash32(1), TX))).toMatchObject({

@@ -13,6 +13,8 @@ import {
   PAYER,
   STRANGER,
 } from '../../../test/builders/history/reconciliation/records.js';
+import { uintWord } from '../../protocol/evm/abi-words.js';
+import { DEPOSITED_TOPIC, type ReceiptLog } from '../../protocol/evm/logs.js';
 import { compareTransaction } from './compare-transaction.js';
 import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
 
@@ -192,26 +194,51 @@ describe('a transaction of channels beside the settlements that name it', () => 
   const ESCROW: Address = '0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003';
   const channels = { scheme: 'batch-settlement' } as const;
   const deposit = aBooked({ ...channels, logIndex: 3 });
+  const deposited = (logIndex: number, amount = 1000n): ReceiptLog => ({
+    address: ESCROW,
+    topics: [DEPOSITED_TOPIC, hashNamed('2'), hashNamed('3')],
+    data: `0x${uintWord(amount)}${uintWord(5000n)}`,
+    logIndex,
+  });
   const paidIn = [
     aUse(0),
     aTransfer(1, { payTo: COLLECTOR }),
     aTransfer(2, { payer: COLLECTOR, payTo: ESCROW }),
+    deposited(3),
   ];
 
   it('has nothing to say of deposits that are right', () => {
     expect(compare(seen({ logs: paidIn }), deposit)).toEqual([]);
     const byPermit2 = aBooked({ ...channels, ...permit2 });
-    expect(compare(seen({ logs: [aTransfer(0, { payTo: ESCROW })] }), byPermit2)).toEqual([]);
+    const permitted = [aTransfer(0, { payTo: ESCROW }), deposited(1)];
+    expect(compare(seen({ logs: permitted }), byPermit2)).toEqual([]);
   });
 
   it('names a deposit that the logs do not show, and a block that differs', () => {
     expect(names(seen({ logs: [] }), deposit)).toEqual(['settled_without_log']);
     const twice = aBooked({ ...channels, id: 'two' });
     expect(names(seen({ logs: paidIn }), deposit, twice)).toEqual(['settled_without_log']);
-    const elsewhere = aBooked({ ...channels, blockNumber: 8n });
+    const elsewhere = aBooked({ ...channels, logIndex: 3, blockNumber: 8n });
     expect(names(seen({ logs: paidIn }), elsewhere)).toEqual(['block_differs']);
     const money = [aUse(0, { nonce: 9n }), ...paidIn.slice(1)];
     expect(names(seen({ logs: money }), deposit)).toEqual(['log_without_settlement']);
+  });
+
+  it('names one that no event of the escrow shows as the books have it', () => {
+    const money = paidIn.slice(0, 3);
+    const withEvent = (event: ReceiptLog) => names(seen({ logs: [...money, event] }), deposit);
+    for (const event of [
+      deposited(4),
+      deposited(3, 999n),
+      { ...deposited(3), address: COLLECTOR },
+      { ...deposited(3), topics: [] },
+    ]) {
+      expect(withEvent(event)).toEqual(['settled_without_log']);
+    }
+    expect(withEvent(deposited(3))).toEqual([]);
+    const unknown = aBooked({ ...channels, logIndex: undefined });
+    expect(names(seen({ logs: paidIn }), unknown)).toEqual([]);
+    expect(names(seen({ logs: money }), unknown)).toEqual(['settled_without_log']);
   });
 
   it('takes what the escrow moved for a payout, a refund or a claim', () => {

@@ -2,6 +2,8 @@ import type { Address, Hex } from 'viem';
 import { CHANNEL_ESCROW, ERC3009_COLLECTOR } from '../../protocol/evm/contracts.js';
 import {
   AUTHORIZATION_USED_TOPIC,
+  DEPOSITED_TOPIC,
+  isPaidLog,
   type ReceiptLog,
   type Transfer,
   TRANSFER_TOPIC,
@@ -101,8 +103,12 @@ class TransactionLogs {
           amount === one.amount &&
           (payTo === CHANNEL_ESCROW || payTo === ERC3009_COLLECTOR),
       );
-      if (isDeposit && own === undefined) return [finding('settled_without_log', one, hash)];
+      const event = isDeposit ? this.#depositedOf(one) : undefined;
+      if (isDeposit && (own === undefined || event === undefined)) {
+        return [finding('settled_without_log', one, hash)];
+      }
       if (isDeposit && own !== undefined) this.#taken.add(own.logIndex);
+      if (event !== undefined) this.#taken.add(event.logIndex);
       return this.#compareBlock(one);
     });
     const moved = this.#transfers.filter(({ payer, payTo }) =>
@@ -117,6 +123,17 @@ class TransactionLogs {
       if (isOfDeposit) this.#taken.add(use.logIndex);
     }
     return findings;
+  }
+
+  /** The event by which some channel got this amount: the books do not name the channel. */
+  #depositedOf({ amount, logIndex }: RecordedSettlement): ReceiptLog | undefined {
+    return this.transaction.logs.find(
+      (log) =>
+        amount !== undefined &&
+        log.logIndex === (logIndex ?? log.logIndex) &&
+        isFree(this.#taken, log) &&
+        isPaidLog(log, DEPOSITED, amount),
+    );
   }
 
   /** Settlements that the history calls failed and the chain shows as paid. */
@@ -293,6 +310,7 @@ function isUseOf(use: ShownUse, { asset, payer }: Transfer, nonce: bigint | unde
   return use.asset === asset && use.payer === payer && use.nonce === (nonce ?? use.nonce);
 }
 
+const DEPOSITED = { address: CHANNEL_ESCROW, topics: [DEPOSITED_TOPIC] };
 const WORD = /^0x[0-9a-f]{64}$/;
 
 /** `undefined` for what is no transfer of an amount. */

@@ -14,6 +14,8 @@ export const TRANSFER_TOPIC = keccakOfText('Transfer(address,address,uint256)');
 /** EIP-3009 */
 export const AUTHORIZATION_USED_TOPIC = keccakOfText('AuthorizationUsed(address,bytes32)');
 export const AUTHORIZATION_CANCELED_TOPIC = keccakOfText('AuthorizationCanceled(address,bytes32)');
+/** Of the escrow of channels: `channelId`, `sender` (both indexed), `amount`, `newBalance`. */
+export const DEPOSITED_TOPIC = keccakOfText('Deposited(bytes32,address,uint128,uint128)');
 
 /** A transfer of tokens as a log shows it. */
 export interface Transfer {

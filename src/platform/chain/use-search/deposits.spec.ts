@@ -19,6 +19,7 @@ import {
 import { uintWord } from '../../../protocol/evm/abi-words.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import { CHANNEL_ESCROW, ERC3009_COLLECTOR, MULTICALL3 } from '../../../protocol/evm/contracts.js';
+import { DEPOSITED_TOPIC } from '../../../protocol/evm/logs.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { authorizationNonceOf, callOf } from '../../../protocol/payment/payment-facts.js';
 import type { ChannelConfig } from '../../../protocol/schemes/batch-settlement/channel.js';
@@ -26,7 +27,6 @@ import type {
   Eip3009Deposit,
   Permit2Deposit,
 } from '../../../protocol/schemes/batch-settlement/deposit.js';
-import { DEPOSITED_TOPIC } from '../../../protocol/schemes/batch-settlement/escrow.js';
 import { refOf } from '../authorization-use.js';
 
 const AMOUNT = 1000n;

@@ -2,7 +2,7 @@ import { type Address, decodeAbiParameters, decodeFunctionData, type Hex, parseA
 import { permit2AllowanceCall } from '../../evm/calls.js';
 import { CHANNEL_ESCROW, ERC3009_COLLECTOR, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
 import { innerSignatureOf } from '../../evm/erc6492.js';
-import { isPaidLog, type PaidLog, type ReceiptLog } from '../../evm/logs.js';
+import { DEPOSITED_TOPIC, isPaidLog, type PaidLog, type ReceiptLog } from '../../evm/logs.js';
 import type { HashPart } from '../../payment/hash.js';
 import type { Requirements } from '../../payment/payment.js';
 import { isUint256 } from '../../payment/wire-values.js';
@@ -19,7 +19,7 @@ import {
   type Eip3009Deposit,
   type Permit2Deposit,
 } from './deposit.js';
-import { DEPOSIT, DEPOSITED_TOPIC, depositNonceOf, readChannel } from './escrow.js';
+import { DEPOSIT, depositNonceOf, readChannel } from './escrow.js';
 import { channelExtra } from './verify-channel.js';
 import { depositMismatch, verifyDeposit } from './verify-deposit.js';
 

@@ -23,9 +23,6 @@ export const DEPOSIT = selectorOf(
   'deposit((address,address,address,address,address,uint40,bytes32),uint128,address,bytes)',
 );
 
-/** `channelId`, `sender` (both indexed), `amount`, `newBalance` */
-export const DEPOSITED_TOPIC = keccakOfText('Deposited(bytes32,address,uint128,uint128)');
-
 /** `receiver`, `token`, `sender` (all indexed), `amount` */
 export const SETTLED_TOPIC = keccakOfText('Settled(address,address,address,uint128)');
 /** `channelId`, `sender` (both indexed), `amount` */
