@@ -1,12 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { encodeFunctionData, getAddress, type Hex, parseGwei } from 'viem';
+import {
+  encodeAbiParameters,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  keccak256,
+  parseAbiParameters,
+  parseGwei,
+} from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { BATCH_SETTLEMENT } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import type { Service } from '../../sandbox/service.js';
 import { claimBody, depositBody, sellerRefundBody, settleBody } from '../support/channel-bodies.js';
-import { type ChannelConfig, Channels, ESCROW_ABI } from '../support/channels.js';
-import { type Body, type Json, newAccount, newNonce } from '../support/payments.js';
+import { type ChannelConfig, Channels, ESCROW_ABI, permit2Deposit } from '../support/channels.js';
+import { type Body, eip3009Body, type Json, newAccount, newNonce } from '../support/payments.js';
+import { presentationData } from '../support/token-calls.js';
 import { World } from '../support/world.js';
 
 const ACTIONS = ['deposit', 'claim', 'settle', 'refund'] as const;
@@ -194,6 +203,79 @@ describe('actions of a channel', () => {
       expect(await stands()).toEqual(STANDINGS[action]);
     }
   });
+
+  interface Trick {
+    readonly body: Body;
+    readonly to: Hex;
+    readonly data: Hex;
+    /** The channel that gets the money instead. */
+    readonly other?: Hex;
+  }
+
+  /** The nonce of the deposit, for a transfer to an account of the payer's own. */
+  async function toHimself(amount: bigint): Promise<Trick> {
+    const { config } = aChannel();
+    const salt = newNonce();
+    const body = await depositBody({ channels, payer, config, salt });
+    const parameters = parseAbiParameters('bytes32, bytes32');
+    const nonce = keccak256(encodeAbiParameters(parameters, [channels.idOf(config), salt]));
+    const [chainId, token, payTo] = [world.chainId, world.usd, newAccount().address];
+    const own = await eip3009Body({ payer, chainId, token, payTo, amount, nonce });
+    return { body, to: token, data: presentationData(own) };
+  }
+
+  /** The nonce of the permit, for a channel to a receiver of the payer's own. */
+  async function toAnother(): Promise<Trick> {
+    await world.client.setBalance({ address: payer.address, value: 10n ** 18n });
+    await world.approvePermit2(payer, world.usd, 2n ** 255n);
+    const { config } = aChannel();
+    const own = aChannel().config;
+    const nonce = BigInt(newNonce());
+    const body = await depositBody({ channels, payer, config, method: 'permit2', nonce });
+    const args = await permit2Deposit(channels, payer, own, 1000n, '0x', { nonce });
+    const data = encodeFunctionData({ abi: ESCROW_ABI, functionName: 'deposit', args });
+    return { body, to: BATCH_SETTLEMENT, data, other: channels.idOf(own) };
+  }
+
+  it.each<[string, string, () => Promise<Trick>]>([
+    ['sends himself nothing', 'invalid_exact_evm_nonce_already_used', () => toHimself(0n)],
+    ['sends himself a unit', 'invalid_exact_evm_nonce_already_used', () => toHimself(1n)],
+    ['sends himself as much', 'invalid_exact_evm_nonce_already_used', () => toHimself(1000n)],
+    ['fills another channel of his', 'permit2_invalid_nonce', toAnother],
+  ])(
+    'tell no deposit whose payer is faster, and %s with its nonce',
+    async (_, errorReason, trick) => {
+      const { body, to, data, other } = await trick();
+      const payload = body.paymentPayload['payload'] as { channelConfig: ChannelConfig };
+      const balanceOf = async (id: Hex): Promise<bigint> => {
+        const [balance] = await world.client.readContract({
+          ...{ address: BATCH_SETTLEMENT, abi: ESCROW_ABI, functionName: 'channels' },
+          args: [id],
+        });
+        return balance;
+      };
+      await world.client.setAutomine(false);
+      const answering = settle(body);
+      await pendingCall();
+      const sent = await world.client.sendTransaction({
+        ...{ account: stranger, chain: null, to, data, gas: 1_000_000n },
+        ...{ maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: parseGwei('90') },
+      });
+      await world.client.mine({ blocks: 1 });
+      await world.client.setAutomine(true);
+      // A block that is deep enough is final.
+      await world.client.mine({ blocks: 30 });
+      const { status } = await world.client.getTransactionReceipt({ hash: sent });
+      expect(status).toBe('success');
+      const first = await answering;
+      expect(first['success']).toBe(false);
+      const answer = await untilDone(body);
+      expect(answer).toMatchObject({ success: false, errorReason });
+      expect(answer).not.toHaveProperty('paidBy');
+      expect(await balanceOf(channels.idOf(payload.channelConfig))).toBe(0n);
+      if (other !== undefined) expect(await balanceOf(other)).toBe(1000n);
+    },
+  );
 
   it('answer all who ask at once, and again, with one transaction', async () => {
     const { bodies, stands } = aChannel();

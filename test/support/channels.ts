@@ -278,8 +278,9 @@ export async function permit2Deposit(
   config: ChannelConfig,
   amount: bigint,
   permit: Hex = '0x',
+  terms: DepositTerms = {},
 ): Promise<DepositArguments> {
-  const signed = await signPermit2Deposit(channels, payer, config, amount);
+  const signed = await signPermit2Deposit(channels, payer, config, amount, terms);
   const data = encodeAbiParameters(parseAbiParameters('uint256, uint256, bytes, bytes'), [
     BigInt(signed.nonce),
     BigInt(signed.deadline),
