@@ -171,6 +171,23 @@ describe('who used a deposit by Permit2', () => {
     expect(found).toEqual([unpaid, paidBy(1)]);
   });
 
+  it.each([1, 2])('has made it before a stranger presented it again, %i to 1', async (again) => {
+    const other = byPermit2(8n, OTHER);
+    const truth = new FakeChain(20);
+    const called = ({ to, data }: Call) => ({ to, input: data });
+    truth.mine({ hash: hash32(1), ...called(callOf(payment)), logs: permitted(OWN) });
+    const both = allowingFailures(callOf(payment), callOf(other));
+    for (let times = 1; times <= again; times += 1) {
+      truth.mine({ hash: hash32(1 + times), ...called(both), logs: permitted(OTHER) });
+    }
+    truth.call = (block): Hex => `0x${uintWord(block >= 20 ? 2n ** 256n - 1n : 0n)}`;
+    const { chain } = await aChain(truth, 2);
+    const range = { from: 10n, to: BigInt(truth.head) };
+    expect(await chain.uses.find(refOf(payment), range)).toMatchObject({
+      use: { transaction: hash32(1), logIndex: 1 },
+    });
+  });
+
   it('has made each of several, which share the events of their channel', async () => {
     const [elsewhere, second] = [byPermit2(9n, OTHER), byPermit2(8n)];
     const all = allowingFailures(callOf(elsewhere), callOf(payment), callOf(second));

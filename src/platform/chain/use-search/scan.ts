@@ -9,6 +9,7 @@ import type { FoundLog } from '../receipt.js';
 import { type BlockIndex, isSameAuthorization } from './block-index.js';
 import { BudgetSpentError, type SearchBudget } from './budget.js';
 import { firstUsedBlock } from './first-used.js';
+import { paidLogsOf } from './moved.js';
 
 /** Blocks to look through; both ends count. */
 export interface BlockRange {
@@ -146,15 +147,40 @@ async function presenterAmong(
       first.kind === 'in' ? blockNumber === first.block : blockNumber <= first.block;
     candidates = new Set(fitting.filter(isPossible).map(({ transactionHash }) => transactionHash));
   }
+  const presenters: Presenter[] = [];
   for (const hash of candidates) {
     budget.spend();
     const transaction = await retryUntil(() => view.transaction(hash));
     if (transaction === undefined) throw new ChainUnavailableError(view.chainId, 'transaction');
     const { to, input } = transaction;
     const presented = presentedAuthorizations(to, input, view.schemeContracts);
-    if (presented.some((one) => isSameAuthorization(one, ref))) return hash;
+    if (!presented.some((one) => isSameAuthorization(one, ref))) continue;
+    // Its calldata does not say for whom: a stranger may present it once more, and fail, beside another one.
+    if (ref.shownBy === undefined) return hash;
+    presenters.push({ hash, presented });
   }
-  return undefined;
+  return payerAmong(task, presenters);
+}
+
+interface Presenter {
+  readonly hash: Hex;
+  readonly presented: ReturnType<typeof presentedAuthorizations>;
+}
+
+/** The one of several that shows the payment; the newest where none does. */
+async function payerAmong(
+  { view, ref, budget }: Scan,
+  presenters: readonly Presenter[],
+): Promise<Hex | undefined> {
+  const [newest, ...others] = presenters;
+  if (newest === undefined || others.length === 0) return newest?.hash;
+  for (const { hash, presented } of presenters) {
+    budget.spend();
+    const receipt = await retryUntil(() => view.receipt(hash));
+    if (receipt === undefined) throw new ChainUnavailableError(view.chainId, 'receipt');
+    if (paidLogsOf(ref, receipt, presented).length > 0) return hash;
+  }
+  return newest.hash;
 }
 
 // ------------------------------------------------------------------ blocks
