@@ -413,6 +413,18 @@ describe('settlements of trusted code that are looked at together', () => {
     expect(node.asked.some(isJoint)).toBe(true);
   });
 
+  it('are held against the account whose code they run, where that is not the payer’s', async () => {
+    const authorizer: Address = `0x${'77'.repeat(20)}`;
+    const node = aNode((asked) => (isControl(asked) ? result('0x') : error(-32_000, 'out of gas')));
+    node.conduct.trust([TOKEN, PAYER]);
+    const burning = { ...SETTLEMENT, gas: 300_000n, runsCodeOf: authorizer };
+    expect(await node.runner.simulate(burning)).toEqual({ status: 'halted' });
+    expect(node.conduct.trafficOf(TOKEN, authorizer).kind).toBe('marked');
+    expect(node.conduct.trafficOf(TOKEN, PAYER).kind).toBe('open');
+    await node.runner.simulate({ ...burning, mayJoin: true });
+    expect(node.asked.some(isJoint)).toBe(false);
+  });
+
   it('are asked alone where the code is not trusted, or a payer has burnt gas', async () => {
     const node = aTrustingNode(result('0x010101'));
     node.conduct.noteBurn(TOKEN, PAYER);

@@ -164,18 +164,22 @@ export class CallRunner {
    * Gas within the limit of a good transfer is not burnt. A learned limit may be too small for this
    * transfer, and isolating all payments of its payer would be wrong.
    */
-  #noteBurn({ gas, token, payer }: Settlement): void {
-    if (gas > GOOD_TRANSFER_GAS) this.parts.health.contracts.conduct.noteBurn(token, payer);
+  #noteBurn(settlement: Settlement): void {
+    const { gas, token } = settlement;
+    if (gas <= GOOD_TRANSFER_GAS) return;
+    this.parts.health.contracts.conduct.noteBurn(token, codeBeside(settlement));
   }
 
-  #trafficOf({ call, token, payer }: Settlement): Traffic {
-    return this.parts.health.contracts.conduct.trafficOf(token, payer, call.deploys !== undefined);
+  #trafficOf(settlement: Settlement): Traffic {
+    const { call, token } = settlement;
+    const isNew = call.deploys !== undefined;
+    return this.parts.health.contracts.conduct.trafficOf(token, codeBeside(settlement), isNew);
   }
 
   async #simulateWhole(settlement: Settlement, traffic: Traffic): Promise<Effect> {
     const { health } = this.parts;
     const { conduct, simulation } = health.contracts;
-    const { token, payer, gas } = settlement;
+    const { token, gas } = settlement;
     const params = [simulationOf(settlement), 'latest'];
     const answer = await this.#request('eth_simulateV1', params, traffic, gas + 2n * READ_GAS);
     const simulated =
@@ -187,7 +191,7 @@ export class CallRunner {
       throw this.#unavailable('eth_simulateV1');
     }
     const { effect, hasBurned } = simulated;
-    if (hasBurned) conduct.noteBurn(token, payer);
+    if (hasBurned) conduct.noteBurn(token, codeBeside(settlement));
     else if (effect.status === 'paid' && (effect.gasUsed ?? 0n) <= GOOD_TRANSFER_GAS) {
       conduct.noteGood(token);
     }
@@ -318,6 +322,11 @@ export class CallRunner {
     noteFailure(this.parts.health);
     return new ChainUnavailableError(this.parts.chainId, operation);
   }
+}
+
+/** Whose code a settlement may run beside that of its token. */
+function codeBeside({ payer, runsCodeOf = payer }: Settlement): Address {
+  return runsCodeOf;
 }
 
 /** A call was run, whatever came of it. */

@@ -256,9 +256,13 @@ export class ChainView implements ChainReader {
     return this.#run((runner) => runner.simulateAfter(first, settlement));
   }
 
-  /** Whether calls of this token wait behind those of others, for it is new or has burnt gas. */
-  isIsolated(token: Address, payer: Address): boolean {
-    return this.health.contracts.conduct.trafficOf(token, payer).kind !== 'open';
+  /**
+   * Whether calls of this token wait behind those of others, for it is new or has burnt gas.
+   *
+   * @param beside - whose code they may run as well.
+   */
+  isIsolated(token: Address, beside: Address): boolean {
+    return this.health.contracts.conduct.trafficOf(token, beside).kind !== 'open';
   }
 
   isTrusted(token: Address): boolean {

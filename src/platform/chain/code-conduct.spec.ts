@@ -41,6 +41,12 @@ describe('how code is served', () => {
     expect([kindOf(TRUSTED), kindOf(TRUSTED, PAYER)]).toEqual(['open', 'marked']);
   });
 
+  it('blames no trusted code, whoever is named beside it', () => {
+    conduct.trust([PAYER]);
+    conduct.noteBurn(TRUSTED, PAYER);
+    expect([kindOf(TRUSTED, PAYER), kindOf(PAYER)]).toEqual(['open', 'open']);
+  });
+
   it('is new where it comes to life in the call itself, however well the token behaves', () => {
     conduct.noteGood(TOKEN);
     const ofPayer = conduct.trafficOf(TRUSTED, PAYER, true);

@@ -66,9 +66,10 @@ export class CodeConduct {
     this.#marked.add(culprit);
   }
 
-  /** Trusted code is not blamed: a payer's wallet has done it. */
+  /** Trusted code is not blamed: a payer's wallet has done it, unless that is trusted as well. */
   #blamed(contract: Address, payer: Address | undefined): Address | undefined {
-    return this.#trusted.has(contract) ? payer : contract;
+    if (!this.#trusted.has(contract)) return contract;
+    return payer !== undefined && this.#trusted.has(payer) ? undefined : payer;
   }
 }
 

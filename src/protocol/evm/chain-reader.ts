@@ -36,6 +36,8 @@ export interface Settlement {
   readonly gas: bigint;
   readonly token: Address;
   readonly payer: Address;
+  /** Whose code the call may run beside that of the token; absent where that is the payer's. */
+  readonly runsCodeOf?: Address;
   readonly payTo: Address;
   /** Atomic units. */
   readonly amount: bigint;

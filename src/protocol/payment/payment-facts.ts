@@ -48,7 +48,14 @@ export function settlementOf(
   const call = callOf(payment);
   const isSenderBound = soleSenderOf(payment) !== undefined;
   const bound = isSenderBound && { isSenderBound };
-  return { call, sender, ...bound, gas, token: asset, payer, payTo, amount };
+  const runs = action.runsCodeOf?.(authorization);
+  const code = runs !== undefined && { runsCodeOf: runs };
+  return { call, sender, ...bound, gas, token: asset, payer, ...code, payTo, amount };
+}
+
+/** Whose code its call may run beside that of the token. Lower case. */
+export function runsCodeOf({ authorization }: Pick<AcceptedPayment, 'authorization'>): Address {
+  return actionOf(authorization).runsCodeOf?.(authorization) ?? authorization.from;
 }
 
 /** The payer's own transaction that must be mined first; `undefined` where the payment needs none. */

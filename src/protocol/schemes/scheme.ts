@@ -301,6 +301,11 @@ export interface Action<
   /** The transfer of tokens it brings about: what a simulation proves, and what logs show. */
   transferOf(authorization: A, terms: CallTerms): Transfer;
   /**
+   * Whose code its call may run beside that of the token: what burns gas is held against that account. Absent where it is
+   * `from`.
+   */
+  runsCodeOf?(authorization: A): Address;
+  /**
    * Gas that one settlement may cost, where it is not the usual.
    *
    * @param usual - what the operator allows for one payment.

@@ -15,9 +15,12 @@ import {
   stranger,
   type World,
 } from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { uintWord } from '../../evm/abi-words.js';
 import type { JsonObject } from '../../payment/wire-values.js';
+import { runsCodeOf, settlementOf } from '../../payment/payment-facts.js';
 import type { Verdict } from '../verdict.js';
+import type { ClaimBatch } from './claim-batch.js';
 import { readRefund } from './read-claim.js';
 import {
   type Refund,
@@ -68,6 +71,26 @@ const short = (verdict: Verdict): string =>
         .trim();
 
 describe('a refund', () => {
+  it('and a claim run the code of their authorizer, and no code of the escrow that others use', async () => {
+    const verdict = await judge({ claims: [await aRow(150n, { config: own })] });
+    if (!verdict.isValid) throw new Error(verdict.reason);
+    const authorization = verdict.authorization as Refund;
+    const payment = anAcceptedPayment({ chainId: CHAIN_ID, asset: config.token, authorization });
+    const name = authorizer.address.toLowerCase();
+    expect(runsCodeOf(payment)).toBe(name);
+    expect(settlementOf(payment, undefined, 1n)).toMatchObject({ runsCodeOf: name });
+    const { rows, chainId, signature, scheme } = authorization;
+    const claim: ClaimBatch = {
+      scheme,
+      method: 'channel-claim',
+      from: config.receiver,
+      signature,
+      chainId,
+      rows,
+    };
+    expect(runsCodeOf({ ...payment, authorization: claim })).toBe(name);
+  });
+
   it('gives back what its authorizer signed, or what is free', async () => {
     const [part, all] = [await judge(), await judge({ amount: 10_000n })];
     const bringsOf = (verdict: Verdict) =>

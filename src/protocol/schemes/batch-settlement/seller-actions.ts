@@ -79,7 +79,7 @@ export const CLAIM: Action<BatchClaim, ClaimBatch> = {
   },
   inFlightKindOf: () => 'c',
   partiesOf: ({ rows }) => partiesIn(rows),
-  blamedFor: ({ rows, from }) => rows[0]?.config.receiverAuthorizer ?? from,
+  blamedFor: authorizerOf,
   signedPartsOf: ({ rows, from }, { chainId, asset }) =>
     rows.length === 0
       ? undefined
@@ -101,6 +101,7 @@ export const CLAIM: Action<BatchClaim, ClaimBatch> = {
   transferOf: ({ from }, { asset }) => {
     return { asset, payer: CHANNEL_ESCROW, payTo: from, amount: 0n };
   },
+  runsCodeOf: authorizerOf,
   gasCapOf: claimGasCap,
   gasProfileOf: ({ rows }) => `claim of ${rows.length}`,
   diagnose: async (_chain, _terms, _claim, { again }) =>
@@ -227,6 +228,7 @@ export const REFUND: Action<RefundClaim, Refund> = {
   transferOf: ({ config }) => {
     return { asset: config.token, payer: CHANNEL_ESCROW, payTo: config.payer, amount: 1n };
   },
+  runsCodeOf: ({ config }) => config.receiverAuthorizer,
   gasCapOf: refundGasCap,
   gasProfileOf: ({ rows }) => `refund and claim of ${rows.length}`,
   diagnose: async (_chain, _terms, _refund, { again }) =>
@@ -257,6 +259,11 @@ export const REFUND: Action<RefundClaim, Refund> = {
     return { amount: amountInLog(receipt.logs, [REFUNDED_TOPIC, channelId]) ?? 0n, extra };
   },
 };
+
+/** A claim without rows is refused where it is verified. */
+function authorizerOf({ rows, from }: Pick<ClaimBatch, 'rows' | 'from'>): Address {
+  return rows[0]?.config.receiverAuthorizer ?? from;
+}
 
 function claimNonceOf(rows: readonly ClaimRow[], chainId: number): bigint {
   return BigInt(claimBatchDigest(rows, chainId));

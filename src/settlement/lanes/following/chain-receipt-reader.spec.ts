@@ -20,6 +20,7 @@ import { CHANNEL_ESCROW } from '../../../protocol/evm/contracts.js';
 import { BATCH_SETTLEMENT } from '../../../protocol/schemes/batch-settlement/claims.js';
 import { SETTLED_TOPIC } from '../../../protocol/schemes/batch-settlement/escrow.js';
 import type { Payout } from '../../../protocol/schemes/batch-settlement/payout.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
 
@@ -140,6 +141,46 @@ describe('ChainReceiptReader', () => {
       await new ChainReceiptReader(chain, SIGNER).look({ view, latest }, [payout])
     ).included.get(payout);
     expect(seen?.credited.has('a')).toBe(events > 0);
+    await chain.close();
+  });
+
+  it('finds the other attempts where the state that shows one cannot be read', async () => {
+    const [noted, paid] = [hash32(1), hash32(2)];
+    const truth = new FakeChain(20);
+    truth.nonces = (block) => (block >= 21 ? 6 : 4);
+    truth.mine({ hash: noted, to: CHANNEL_ESCROW, input: '0x', isSuccess: true, logs: [] });
+    const logs = paymentLogs(refOf(payment));
+    truth.mine({ hash: paid, to: payment.asset, input: '0x', isSuccess: true, logs });
+    const { chain, nodes } = await aChain(truth, 2);
+    const [view] = chain.views();
+    const latest = readBlockHeader(truth.header(truth.head));
+    if (view === undefined || latest === undefined) throw new Error('no head');
+    const authorization: Payout = {
+      scheme: BATCH_SETTLEMENT,
+      method: 'channel-settle',
+      from: SIGNER,
+      signature: '0x',
+      token: payment.asset,
+      upTo: 150n,
+    };
+    const attemptOf = (accountNonce: number, hash: Hex, of: AcceptedPayment) =>
+      ({
+        accountNonce,
+        attempt: { accountNonce, transactions: [{ hash }] },
+        items: [{ id: hash, payment: of }],
+        isSettledBy: () => true,
+      }) as unknown as TrackedAttempt;
+    const payout = attemptOf(4, noted, { ...payment, authorization });
+    const other = attemptOf(5, paid, payment);
+    const look = () =>
+      new ChainReceiptReader(chain, SIGNER).look({ view, latest }, [payout, other]);
+    for (const node of nodes) node.lie = (method) => (method === 'eth_call' ? SILENT : undefined);
+    const { usedNonces, included } = await look();
+    expect([...included.keys()]).toEqual([other]);
+    // Its nonce does not count as used by another transaction: its own was found.
+    expect(usedNonces).toBe(4);
+    for (const node of nodes) node.lie = () => undefined;
+    expect(new Set((await look()).included.keys())).toEqual(new Set([payout, other]));
     await chain.close();
   });
 

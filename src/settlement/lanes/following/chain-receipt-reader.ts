@@ -45,17 +45,22 @@ export class ChainReceiptReader implements ReceiptReader {
       Promise.all(attempts.map((one) => view.receipt(newestTransactionOf(one.attempt).hash))),
     ]);
     const included = new Map<TrackedAttempt, Inclusion>();
+    const unread: number[] = [];
     await Promise.all(
       attempts.map(async (tracked, index) => {
         const receipt =
           newest[index] ??
           (tracked.accountNonce < count ? await olderReceipt(view, tracked) : undefined);
-        if (receipt !== undefined) {
-          included.set(tracked, await inclusionOf(view, tracked, receipt));
-        }
+        if (receipt === undefined) return;
+        // A state that cannot be read now holds up this attempt, and none of the others.
+        const read = await attempt(() => inclusionOf(view, tracked, receipt));
+        if (read === undefined) unread.push(tracked.accountNonce);
+        else included.set(tracked, read.value);
       }),
     );
-    return { usedNonces: await this.#believedCount(count, latest, attempts, included), included };
+    const believed = await this.#believedCount(count, latest, attempts, included);
+    // The transaction of an unread attempt was found: no other one has used its nonce.
+    return { usedNonces: Math.min(believed, ...unread), included };
   }
 
   /**

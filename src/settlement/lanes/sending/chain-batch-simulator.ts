@@ -16,6 +16,7 @@ import {
   chosenContractOf,
   gasCapOf,
   ofDeployedPayer,
+  runsCodeOf,
   settlementOf,
 } from '../../../protocol/payment/payment-facts.js';
 import type { Reason } from '../../../protocol/reasons.js';
@@ -112,7 +113,7 @@ export class ChainBatchSimulator<T extends Sendable> {
   ): Promise<Looked<T>> {
     const isSlow = ({ payment }: T): boolean =>
       chosenContractOf(payment) !== undefined ||
-      view.isIsolated(payment.asset, payment.authorization.from);
+      view.isIsolated(payment.asset, runsCodeOf(payment));
     const waiting = ready.filter((item) => isSlow(item) && !this.#startSlow(item, sender));
     const quick = ready.filter((item) => !isSlow(item));
     const { batches, singles } = groupForSending(quick, rules, (payment) =>
