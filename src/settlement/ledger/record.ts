@@ -49,7 +49,7 @@ import type { Adoption } from './settlement-store.js';
  * | `scheme` | x | | of the payment, where it is not the first one of this service |
  * | `sender` | x | | the only signer that may send it, where there is one |
  * | `settled` | x | x | the amount that the first settle bound, where a scheme may settle less than was signed |
- * | `kind` | x | | what its amount counts for in flight: see `InFlightKind` |
+ * | `kind` | x | `n`, `c` | what its amount counts for in flight: see `InFlightKind`; finished, of what is paid and takes nothing of a payer |
  * | `approval` | x | | with kind `a`: see `sponsoring-machine.ts` |
  * | `funding` | x | | `<day>:<gwei>`: what its payer was sent, to be charged to the payee once it is paid |
  * | `payment` | x | | the accepted payment, JSON |

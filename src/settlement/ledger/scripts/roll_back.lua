@@ -22,7 +22,7 @@ if index[1] == r.id then
   redis.call('HDEL', index_key(r.auth), 'sold')
 end
 redis.call('ZREM', waiters_key(r.id), ARGV[2])
-if r.paid and r.tx ~= '' then enter_unsold(r.id) end
+if r.paid then enter_unsold(r, r.tx) end
 r.async = false
 if is_early(r) and can(r, 'withdrawn') and living_waiters(r.id) == 0 and not is_unsure(r, tonumber(ARGV[5])) then
   withdraw(r, { tombstone = ARGV[3], retention = ARGV[4] })

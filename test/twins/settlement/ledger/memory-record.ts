@@ -86,9 +86,10 @@ export function isSold({ soldTo }: MemoryRecord): boolean {
   return soldTo !== '';
 }
 
-/** Paid by a transaction that is final, and not sold. */
+/** Paid by a transaction that is final, and not sold, where goods depend on it. */
 export function isUnsold(record: MemoryRecord): boolean {
-  const { stage, isPaid, hashes } = record;
+  const { stage, isPaid, hashes, payment } = record;
+  if (payment !== undefined && ['n', 'c'].includes(inFlightKindOf(payment))) return false;
   return isFinishedStage(stage) && isPaid && hashes.length > 0 && !isSold(record);
 }
 

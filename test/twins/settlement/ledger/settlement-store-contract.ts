@@ -5,6 +5,8 @@ import type { PayerTransaction } from '../../../../src/protocol/evm/payer-transa
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
 import { type PaymentIdentity, termsOf } from '../../../../src/protocol/payment/identity.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
+import { BATCH_SETTLEMENT } from '../../../../src/protocol/schemes/batch-settlement/claims.js';
+import type { Payout } from '../../../../src/protocol/schemes/batch-settlement/payout.js';
 import { credentialsOf, type Requester } from '../../../../src/settlement/ledger/requester.js';
 import {
   type ClaimRef,
@@ -92,6 +94,23 @@ function anApprovedPayment(
   });
   const payment = anAcceptedPayment({ chainId: CHAIN_ID, authorization, ...overrides });
   const terms = termsOf(payment.chainId, payment.asset, authorization);
+  return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };
+}
+
+/** What a seller is paid of its channels: no goods depend on it. */
+function aPayout(): ReturnType<typeof aPayment> {
+  payments += 1;
+  const { asset } = anAcceptedPayment();
+  const authorization: Payout = {
+    scheme: BATCH_SETTLEMENT,
+    method: 'channel-settle',
+    from: PAYER,
+    signature: '0x',
+    token: asset,
+    upTo: BigInt(payments),
+  };
+  const payment = anAcceptedPayment({ chainId: CHAIN_ID, asset, authorization });
+  const terms = termsOf(payment.chainId, asset, authorization);
   return { payment, identity: { ...terms, signedTag: `signed-${payments}` } };
 }
 
@@ -701,6 +720,17 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect(await world.unclaimed()).not.toContain(ref.id);
         await world.pass(CONTRACT_UNCLAIMED_MS + 1);
         expect(await world.unclaimed()).toContain(ref.id);
+      });
+
+      it('is not where no goods depend on it, sold before or never', async () => {
+        const [requester, made] = [aRequester(), aPayout()];
+        const [ref, unsold] = [await paid(requester, made), await paid(aRequester(), aPayout())];
+        await store.redeem(ref, requester, 'included');
+        for (const one of [ref, unsold]) await world.finalize(one);
+        expect(await store.rollBack(ref, made.identity.authorizationId, requester)).toBe(true);
+        await world.pass(CONTRACT_UNCLAIMED_MS + 1);
+        const unclaimed = await world.unclaimed();
+        expect([ref.id, unsold.id].filter((id) => unclaimed.includes(id))).toEqual([]);
       });
 
       it('is not where a process says again that it sold it, or where it failed', async () => {

@@ -456,9 +456,10 @@ end
 
 -- ---------------------------------------------------------------- paid and not sold
 
--- A final payment without a sale. `sweep.lua` moves it from `unsold` to `unclaimed` once that has lasted too long.
-local function enter_unsold(id)
-  redis.call('ZADD', prefix .. 'unsold', now(), id)
+-- A final payment without a sale. `sweep.lua` moves it from `unsold` to `unclaimed` once that has lasted too long. Where
+-- nothing was due, or no goods depend on it, no payer has lost anything.
+local function enter_unsold(r, tx)
+  if tx ~= '' and not takes_nothing(r.kind) then redis.call('ZADD', prefix .. 'unsold', now(), r.id) end
 end
 
 -- Before its sale is written, and noted with it.
@@ -523,9 +524,10 @@ local function conclude(r, event, found, life)
     -- A paid settlement with an open sale may still be sold to an eligible requester.
     if sale == 'open' then
       keep('early', all.early)
-      -- Where nothing was due, or no goods depend on it, no payer has lost anything.
-      if tx ~= '' and not takes_nothing(r.kind) then enter_unsold(r.id) end
+      enter_unsold(r, tx)
     end
+    -- Its sale may be rolled back.
+    if takes_nothing(r.kind) then keep('kind', r.kind) end
   end
   local is_ours = found.paid and not is_by_others
   keep('block', found.block or (is_ours and all.block))
@@ -594,13 +596,13 @@ end
 -- The fields that the steps of requesters need of a record, or nil where no record exists.
 local function read_sale(key)
   local f = redis.call('HMGET', key, 'stage', 'auth', 'sale', 'sold_to', 'sold_key', 'kept', 'told', 'key', 'async', 'hashes',
-    'tx', 't_claimed', 't_included', 'paid', 'early')
+    'tx', 't_claimed', 't_included', 'paid', 'early', 'kind')
   if not f[1] then return nil end
   return {
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2], sale = f[3], sold_to = f[4] or '',
     sold_key = f[5] or '', kept = f[6] == '1', told = f[7] == '1', key = f[8] or '', async = f[9] == '1', hashes = f[10] or '',
     tx = f[11] or '', claimed_at = tonumber(f[12] or '0'), included_at = tonumber(f[13] or '0'), paid = f[14] == '1',
-    early = f[15] or '', accepted = (f[9] or '') ~= '',
+    early = f[15] or '', kind = f[16], accepted = (f[9] or '') ~= '',
   }
 end
 
