@@ -107,9 +107,12 @@ describe('a claim', () => {
     });
   });
 
-  it('counts a channel with two rows once', async () => {
-    const rows = [await row(300n), await row(200n), await row(350n)];
-    expect(await judge(rows)).toMatchObject({ brings: new Map([[TOKEN, [200n, 50n]]]) });
+  it('has one row of a channel that brings something: one deposit cannot pay for many rows', async () => {
+    const rows = [await row(300n), await row(200n)];
+    expect(await judge(rows)).toMatchObject({ brings: new Map([[TOKEN, [200n]]]) });
+    expect(told(await judge([...rows, await row(350n)]))).toBe(
+      'BS:claim_simulation_failed claims[2] is one more row of a channel.',
+    );
   });
 
   it('is done where nothing of it is new: old claims are public', async () => {

@@ -99,7 +99,8 @@ export async function judgeRows(
   if (states === undefined) return refused(UNREAD);
   const fresh = new Map<Address, bigint[]>();
   const faults: Promise<string | undefined>[] = [];
-  // A channel may have several rows: each is held against the one before.
+  // A second row that brings something would cost gas for money that one row brings: the deposit bounds the amount, not
+  // the number of rows.
   const claimed = new Map<Hex, bigint>();
   for (const [index, row] of rows.entries()) {
     const id = ids[index] ?? '0x';
@@ -109,8 +110,9 @@ export async function judgeRows(
     if (row.totalClaimed <= before) continue;
     const { token } = row.config;
     fresh.set(token, [...(fresh.get(token) ?? []), row.totalClaimed - before]);
+    const isSecond = claimed.has(id);
     claimed.set(id, row.totalClaimed);
-    const fault = faultOf(row, id, balance, context);
+    const fault = isSecond ? SECOND_ROW : faultOf(row, id, balance, context);
     faults.push(fault.then((why) => why && `claims[${index}] ${why}.`));
   }
   const cause = (await Promise.all(faults)).find((one) => one !== undefined);
@@ -144,6 +146,8 @@ export async function signatureOf(
   const signature = canonical(sent);
   return (await context.recoverSigner(digest, signature)) === authorizer ? signature : undefined;
 }
+
+const SECOND_ROW = Promise.resolve('is one more row of a channel');
 
 /** Why the contract would refuse a row, in words. */
 async function faultOf(
