@@ -145,6 +145,21 @@ describe('a claim', () => {
     expect(verdict).toMatchObject({ isValid: true, authorization: { rows: [{ signature }] } });
   });
 
+  it('keeps no long signature of a row that the contract skips', async () => {
+    const good = await row(300n);
+    const skipped = await row(100n, { config: salted('01') });
+    const long: Hex = `0x${'ab'.repeat(8192)}`;
+    const signaturesOf = async (signature: Hex): Promise<readonly Hex[]> => {
+      const verdict = await judge([{ ...skipped, signature }, good]);
+      if (!verdict.isValid) throw new Error(verdict.reason);
+      return (verdict.authorization as ClaimBatch).rows.map((one) => one.signature);
+    };
+    expect(await signaturesOf(long)).toEqual(['0x', good['signature']]);
+    // A block that is replaced may bring such a row back to life.
+    const own = skipped['signature'] as Hex;
+    expect(await signaturesOf(own)).toEqual([own, good['signature']]);
+  });
+
   it.each<[string, Parameters<typeof judge>[2], string]>([
     ['without a signature', { signature: undefined }, 'BS:authorizer_not_configured'],
     [

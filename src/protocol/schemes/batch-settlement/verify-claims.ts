@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
+import { isEcdsaSignature } from '../../evm/signature.js';
 import { isSignedByContract } from '../checks-on-chain.js';
 import {
   type Refusal,
@@ -91,23 +92,28 @@ export async function judgeRows(
     });
   }
   const ids = sent.map(({ config }) => channelIdOf(config, chainId));
-  const [rows, outcome] = await Promise.all([
+  const [ordered, outcome] = await Promise.all([
     Promise.all(sent.map((row) => inOrder(row, context))),
     chain.call(claimedCall(ids), claimedGas(ids.length)),
   ]);
   const states = readClaimed(outcome, ids.length);
   if (states === undefined) return refused(UNREAD);
+  const rows: ClaimRow[] = [];
   const fresh = new Map<Address, bigint[]>();
   const faults: Promise<string | undefined>[] = [];
   // A second row that brings something would cost gas for money that one row brings: the deposit bounds the amount, not
   // the number of rows.
   const claimed = new Map<Hex, bigint>();
-  for (const [index, row] of rows.entries()) {
+  for (const [index, row] of ordered.entries()) {
     const id = ids[index] ?? '0x';
     const { balance, totalClaimed } = states[index] ?? { balance: 0n, totalClaimed: 0n };
     const before = claimed.get(id) ?? totalClaimed;
     // The contract skips it before it looks at its voucher.
-    if (row.totalClaimed <= before) continue;
+    if (row.totalClaimed <= before) {
+      rows.push(skipped(row));
+      continue;
+    }
+    rows.push(row);
     const { token } = row.config;
     fresh.set(token, [...(fresh.get(token) ?? []), row.totalClaimed - before]);
     const isSecond = claimed.has(id);
@@ -122,6 +128,11 @@ export async function judgeRows(
 
 function refused(refusal: Refusal): RowsVerdict {
   return { kind: 'refused', refusal };
+}
+
+/** Its signature is not checked: one of a key is kept for a block that may be replaced, one of any length is not stored. */
+function skipped(row: ClaimRow): ClaimRow {
+  return isEcdsaSignature(row.signature) ? row : { ...row, signature: '0x' };
 }
 
 /** A row with its signature as the contract takes it; a contract gives every byte of its own a meaning. */
