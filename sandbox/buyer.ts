@@ -1,4 +1,5 @@
 import { x402Client } from '@x402/core/client';
+import { decodePaymentRequiredHeader } from '@x402/core/http';
 import { toClientEvmSigner } from '@x402/evm';
 import {
   BatchSettlementEvmScheme,
@@ -22,6 +23,8 @@ export interface Purchase {
   readonly body: string;
   /** The receipt of the seller's middleware, where it sent one. */
   readonly receipt: Receipt | undefined;
+  /** Why the payment was not taken, where the seller said it in a header. */
+  readonly refusal: string | undefined;
 }
 
 export interface Buyer {
@@ -77,11 +80,22 @@ export function stockBuyerAs(
     buy: async (url) => {
       const response = await payingFetch(url);
       const header = response.headers.get('payment-response');
+      const receipt = header === null ? undefined : decodePaymentResponseHeader(header);
       return {
         status: response.status,
         body: await response.text(),
-        receipt: header === null ? undefined : decodePaymentResponseHeader(header),
+        receipt,
+        refusal: refusalOf(receipt, response.headers.get('payment-required')),
       };
     },
   };
+}
+
+/** A settle that failed has a receipt; a payment that did not verify is asked for again, with the reason. */
+function refusalOf(receipt: Receipt | undefined, required: string | null): string | undefined {
+  if (receipt?.success === false) {
+    const { errorReason = 'without a reason', errorMessage } = receipt;
+    return errorMessage === undefined ? errorReason : `${errorReason}: ${errorMessage}`;
+  }
+  return required === null ? undefined : decodePaymentRequiredHeader(required).error;
 }

@@ -123,6 +123,8 @@ export async function buyByV1(url: string, key: Hex): Promise<Purchase> {
     status: response.status,
     body: await response.text(),
     receipt: receipt === null ? undefined : (decoded(receipt) as Receipt | undefined),
+    // V1 says it in the body.
+    refusal: undefined,
   };
 }
 
