@@ -7,7 +7,9 @@ export const USAGE = {
   sandbox: `npm start
   A facilitator, a local chain, a demo seller, a hub and a wallet on this machine. Ctrl-C ends all of them.`,
   pay: `npm run pay -- [report | permit2 | sponsored | approval | upto | smart-wallet | v1]
-  Buys from the demo seller of the running sandbox, and prints what happened. Default: report.`,
+  Buys from the demo seller of the running sandbox, and prints what happened. Default: report.
+npm run pay -- channel [CALLS]
+  Opens a channel with a seller of calls, pays CALLS (1000) of them by vouchers, and claims them in one transaction.`,
   doctor: `npm run doctor -- URL [METHOD] [BODY]
   Reads the 402 answer of a seller and lists what a buyer would stumble over. Asks the facilitator of the running sandbox,
   or the one in FACILITATOR_URL (with FACILITATOR_API_KEY).`,
@@ -73,7 +75,7 @@ npm run docs:walk        prints the files that one request goes through
 npm run docs:messages    prints the texts that users read; -- FOLDER instead of src
 npm run screenshots      writes docs/images with a browser`,
   bench: `npm run bench:NAME -- [options of the benchmark]
-  NAME is one of access, builds, cost, discovery, history, hub, ledger, memory, profile, queue, report, settle, soak, verify.`,
+  NAME is one of access, builds, channels, cost, discovery, history, hub, ledger, memory, profile, queue, report, settle, soak, verify.`,
 };
 
 /** Their options are read by others: Jest, or each benchmark. */

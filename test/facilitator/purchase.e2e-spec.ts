@@ -1,9 +1,10 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Address, getAddress } from 'viem';
+import { type Address, getAddress, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { SIGNER } from '../../sandbox/accounts.js';
 import { stockBuyer } from '../../sandbox/buyer.js';
+import { CALL_PRICE, tradeByChannel } from '../../sandbox/channel-trade.js';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
@@ -76,6 +77,39 @@ describe('a purchase with the stock clients', () => {
 
   it('pays by Permit2 with a sponsored approval', () => purchase('sponsored', world.usd));
 
+  const tradeOf = (buyer: Hex, seller: Hex, calls: number) =>
+    tradeByChannel({
+      facilitatorUrl: service.url,
+      rpcUrl: world.anvil.url,
+      client: world.client,
+      network: `eip155:${world.chainId}`,
+      usd: world.usd,
+      buyer,
+      seller,
+      calls,
+    });
+
+  it('pays many calls by a channel, which are claimed in one transaction', async () => {
+    const calls = 20;
+    const [buyer, seller] = [generatePrivateKey(), generatePrivateKey()];
+    const [payer, receiver] = [privateKeyToAccount(buyer), privateKeyToAccount(seller)];
+    await world.fund(payer.address, CALL_PRICE * BigInt(calls));
+
+    const { transactions, gasEach } = await tradeOf(buyer, seller, calls);
+
+    expect(transactions.map(({ what }) => what)).toEqual(['deposit', 'claim', 'payout']);
+    expect(new Set(transactions.map(({ hash }) => hash)).size).toBe(3);
+    expect(gasEach * calls).toBeGreaterThan(21_000 * 3);
+    expect(await world.balance(world.usd, payer.address)).toBe(0n);
+    expect(await world.balance(world.usd, receiver.address)).toBe(CALL_PRICE * BigInt(calls));
+  });
+
+  it('says which call by a channel was not paid, and why', async () => {
+    await expect(tradeOf(generatePrivateKey(), generatePrivateKey(), 3)).rejects.toThrow(
+      /^Call 1 was not paid: .*insufficient_balance/,
+    );
+  });
+
   it('pays by V1 at the route of the sandbox', async () => {
     const key = generatePrivateKey();
     await world.fund(privateKeyToAccount(key).address, PRICE);
@@ -99,7 +133,10 @@ describe('a purchase with the stock clients', () => {
     const bought = await stockBuyer(generatePrivateKey(), world.anvil.url).buy(
       `${sellerUrl}/report`,
     );
-    expect(bought.status).toBe(402);
+    expect([bought.status, bought.refusal]).toEqual([
+      402,
+      expect.stringContaining('insufficient_balance'),
+    ]);
   });
 });
 
