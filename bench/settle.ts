@@ -6,7 +6,7 @@ import { beginAudit, transactionOf } from './support/chain-audit.js';
 import { ChainClock } from './support/chain-clock.js';
 import { readArguments } from './support/command-line.js';
 import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/comparison.js';
-import { FULL_BATCH, gasOf, type GasUse } from './support/gas.js';
+import { FULL_BATCH, fullBatches, gasOf, type GasUse } from './support/gas.js';
 import { type Answered, type LoadResult, runLoad, settleProblem } from './support/load.js';
 import { describeMachine } from './support/machine.js';
 import type { Kind } from './support/payment-factory.js';
@@ -195,18 +195,9 @@ async function gasUse(): Promise<readonly GasUse[]> {
     const single = spreadOf(alone.map(({ gas }) => gas)).median;
     for (const payees of ['one', 'many'] as const) {
       const transactions = await run(160, 320, payees === 'one' ? 1 : undefined);
-      const full = transactions.filter(({ items }) => items >= FULL_BATCH);
-      const items = full.reduce((sum, one) => sum + one.items, 0);
-      const gas = full.reduce((sum, one) => sum + one.gas, 0);
-      if (full.length === 0) problems.push(`gas, ${method}: no batch of ${FULL_BATCH} came about`);
-      uses.push({
-        method,
-        payees,
-        single,
-        batched: gas / items,
-        batches: full.length,
-        items: items / full.length,
-      });
+      const full = fullBatches(transactions);
+      if (full.batches === 0) problems.push(`gas, ${method}: no batch of ${FULL_BATCH} came about`);
+      uses.push({ method, payees, single, ...full });
     }
   }
   await service.stop();

@@ -2,6 +2,7 @@ import { type Baseline, recoveryBaselines, rpcBaselines } from './support/baseli
 import { runBeside } from './support/beside-run.js';
 import { readArguments } from './support/command-line.js';
 import { type Contestant, problemsOf, ratiosOf, Scoreboard } from './support/comparison.js';
+import { forgeriesTaken } from './support/forgeries.js';
 import { type LoadResult, runLoad, verifyProblem } from './support/load.js';
 import { describeMachine } from './support/machine.js';
 import type { Kind } from './support/payment-factory.js';
@@ -24,7 +25,7 @@ const PATH = '/verify';
 /** Bodies are made before a run, more than its rate of last time needs. */
 const RESERVE = 1.6;
 const RESERVE_LEAST = 300;
-/** Payments with a wrong signature that both must refuse: an answer has to be more than a yes. */
+/** Payments that both must refuse when their signature is changed. */
 const FORGED = 20;
 
 const options = readArguments(3, { load: 0 }, undefined, ['beside']);
@@ -77,26 +78,6 @@ async function measure(
   const cores = ends();
   rates.set(rateKey, Math.max(rates.get(rateKey) ?? 0, result.perSecond));
   return { result, cores };
-}
-
-async function refuseForgeries(): Promise<readonly string[]> {
-  const forged = factory.make('eip3009', FORGED).map((body) => {
-    const at = body.indexOf('"signature":"0x') + '"signature":"0x'.length;
-    return `${body.slice(0, at)}${body[at] === '1' ? '2' : '1'}${body.slice(at + 1)}`;
-  });
-  const results = await Promise.all(
-    Object.entries(urls).map(async ([name, url]) => {
-      const { completed } = await runLoad({
-        url,
-        path: PATH,
-        concurrency: 4,
-        bodies: forged,
-        problemOf: (_, { isValid }) => (isValid === false ? undefined : 'accepted'),
-      });
-      return completed === FORGED ? [] : [`${name} accepted forged signatures`];
-    }),
-  );
-  return results.flat();
 }
 
 async function compare(): Promise<{ readonly board: Scoreboard; readonly busyness: Busyness }> {
@@ -168,7 +149,7 @@ try {
       await measure(`${contestant} ${kind}`, url, kind, 32, 1);
     }
   }
-  const forgeries = await refuseForgeries();
+  const forgeries = await forgeriesTaken(urls, factory.make('eip3009', FORGED));
   const { board, busyness } = await compare();
   const bodies = factory.make('eip3009', 1000);
   const baselines = [

@@ -1,6 +1,9 @@
 import { type LoadResult } from './load.js';
-import type { Kind } from './payment-factory.js';
+import type { Kind as PaymentKind } from './payment-factory.js';
 import { ascending, percentile, type Spread, spreadOf } from './statistics.js';
+
+/** What is sent: payments, or vouchers of channels. */
+type Kind = PaymentKind | 'voucher';
 
 /** Who is measured. */
 export type Contestant = 'ours' | 'reference';

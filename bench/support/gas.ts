@@ -20,11 +20,17 @@ export interface GasUse {
 /** Settlements a transaction must carry to count as a full batch. */
 export const FULL_BATCH = 25;
 
+interface TransactionGas {
+  /** Settlements in it. */
+  readonly items: number;
+  readonly gas: number;
+}
+
 /** Gas by transaction. */
 export async function gasOf(
   client: SandboxClient,
   answers: readonly Answered[],
-): Promise<readonly { readonly items: number; readonly gas: number }[]> {
+): Promise<readonly TransactionGas[]> {
   const items = new Map<Hex, number>();
   for (const answer of answers) {
     const hash = transactionOf(answer);
@@ -36,4 +42,14 @@ export async function gasOf(
       return { items: count, gas: Number(gasUsed) };
     }),
   );
+}
+
+/** Gas of a settlement over the batches that are large enough; NaN where there is none. */
+export function fullBatches(
+  transactions: readonly TransactionGas[],
+): Pick<GasUse, 'batched' | 'batches' | 'items'> {
+  const full = transactions.filter(({ items }) => items >= FULL_BATCH);
+  const items = full.reduce((sum, one) => sum + one.items, 0);
+  const gas = full.reduce((sum, one) => sum + one.gas, 0);
+  return { batched: gas / items, batches: full.length, items: items / full.length };
 }

@@ -17,7 +17,7 @@ import { eip3009Digest, permit2Digest, uptoDigest } from '../../src/protocol/evm
 import type { SeededBytes } from './seeded-bytes.js';
 
 /** An account that can sign quickly: benches need tens of thousands of payments. */
-interface Payer {
+export interface Payer {
   readonly address: Hex;
   readonly key: Uint8Array;
 }
@@ -51,7 +51,7 @@ export const AMOUNT = 1000n;
 export class PaymentFactory {
   private constructor(
     private readonly options: MillOptions,
-    private readonly payers: readonly Payer[],
+    readonly payers: readonly Payer[],
     readonly payees: readonly Hex[],
   ) {}
 
@@ -222,7 +222,8 @@ export class PaymentFactory {
   }
 }
 
-function bodyV2(requirements: object, payload: object): string {
+/** A message of x402 V2 to a facilitator. */
+export function bodyV2(requirements: object, payload: object): string {
   return JSON.stringify({
     x402Version: 2,
     paymentPayload: {
@@ -244,7 +245,7 @@ function newPayer(bytes: SeededBytes): Payer {
 const native = loadNativeSecp256k1();
 
 /** r, s and the parity of y: natively where that loads, for a bench signs tens of thousands. */
-function sign(digest: Hex, { key }: Payer): Hex {
+export function sign(digest: Hex, { key }: Payer): Hex {
   if (native !== undefined) {
     const { signature, recid } = native.ecdsaSign(Buffer.from(digest.slice(2), 'hex'), key);
     return `0x${Buffer.from(signature).toString('hex')}${vOf(recid)}`;

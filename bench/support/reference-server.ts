@@ -1,6 +1,7 @@
 import { x402Facilitator } from '@x402/core/facilitator';
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import { toFacilitatorEvmSigner } from '@x402/evm';
+import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/facilitator';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/facilitator';
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator';
@@ -37,6 +38,7 @@ const signer = toFacilitatorEvmSigner({
 const facilitator = new x402Facilitator()
   .register(`eip155:${Number(chainId)}`, new ExactEvmScheme(signer))
   .register(`eip155:${Number(chainId)}`, new UptoEvmScheme(signer))
+  .register(`eip155:${Number(chainId)}`, new BatchSettlementEvmScheme(signer))
   .registerV1(v1Network as `${string}:${string}`, new ExactEvmSchemeV1(signer));
 
 const app = express();

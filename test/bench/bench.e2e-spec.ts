@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { beginAudit } from '../../bench/support/chain-audit.js';
+import { forgeriesTaken } from '../../bench/support/forgeries.js';
 import { type Answered, runLoad, settleProblem, verifyProblem } from '../../bench/support/load.js';
 import {
   BenchStage,
@@ -7,6 +8,7 @@ import {
   REFERENCE_SIGNER,
   type Server,
 } from '../../bench/support/stage.js';
+import { VoucherFactory } from '../../bench/support/voucher-factory.js';
 
 const COUNT = 24;
 const KINDS = ['eip3009', 'permit2', 'v1'] as const;
@@ -36,6 +38,17 @@ describe('the stage of the benches', () => {
       const result = await runLoad({ ...load, problemOf: verifyProblem });
       expect([name, result.completed, result.failures]).toEqual([name, COUNT, {}]);
     }
+  });
+
+  it('has both facilitators find every voucher good, and none that is forged', async () => {
+    const urls = Object.fromEntries(sides.map(({ name, server }) => [name, server.url]));
+    const vouchers = await VoucherFactory.open(stage.factory, urls['ours'] ?? '');
+    for (const [name, url] of Object.entries(urls)) {
+      const load = { url, path: '/verify', concurrency: 8, bodies: vouchers.make(COUNT) };
+      const result = await runLoad({ ...load, problemOf: verifyProblem });
+      expect([name, result.completed, result.failures]).toEqual([name, COUNT, {}]);
+    }
+    expect(await forgeriesTaken(urls, vouchers.make(4))).toEqual([]);
   });
 
   const settleWith = async ({ server, signer }: (typeof sides)[number]) => {
