@@ -7,6 +7,7 @@ import {
   type CatalogueReport,
   catalogueTable,
 } from './support/catalogue-report.js';
+import { channelGasTable, type ChannelsReport, exactFact } from './support/channels-report.js';
 import { chartOf } from './support/chart.js';
 import { readArguments } from './support/command-line.js';
 import { costFacts, type CostReport, costTable } from './support/cost-report.js';
@@ -51,6 +52,7 @@ type Report =
   | ProfileReport
   | CostReport
   | CatalogueReport
+  | ChannelsReport
   | HistoryReport
   | MemoryReport;
 
@@ -67,6 +69,13 @@ function bodyOf(report: Report): string {
       return [markdownTable(...accessTable(report)), `${accessFact(report)}.`].join('\n\n');
     case 'settle':
       return settleBody(report);
+    case 'channels':
+      return [
+        ...[cellTable(report.cells), ratioTable(report.ratios), channelGasTable(report)].map(
+          (table) => markdownTable(...table),
+        ),
+        `${exactFact(report)}.`,
+      ].join('\n\n');
     case 'soak':
       return list(soakFacts(report));
     case 'ledger':

@@ -30,7 +30,7 @@ export interface ChannelsReport {
   readonly seconds: number;
 }
 
-function gasTable({ channels, exact }: ChannelsReport): Table {
+export function channelGasTable({ channels, exact }: ChannelsReport): Table {
   return [
     ['calls of one channel', 'calls a second', 'transactions', 'gas each', 'of exact in batches'],
     channels.map(({ calls, callsPerSecond, transactions, gasEach }) => [
@@ -43,15 +43,17 @@ function gasTable({ channels, exact }: ChannelsReport): Table {
   ];
 }
 
+export function exactFact({ exact: { items, batched } }: ChannelsReport): string {
+  return `Payments by \`exact\` (EIP-3009) in batches of ${FULL_BATCH} or more, ${items.toFixed(1)} on average: ${batched.toFixed(0)} gas each`;
+}
+
 export function printChannelsReport(report: ChannelsReport): void {
-  const { machine, seed, cells, ratios, exact, problems } = report;
+  const { machine, seed, cells, ratios, problems } = report;
   printHead('Channels', machine, seed, cells[0]?.runs.length ?? 0);
   console.log(`${textTable(...cellTable(cells))}\n`);
   console.log(`${textTable(...ratioTable(ratios))}\n`);
-  console.log(textTable(...gasTable(report)));
-  console.log(
-    `\nexact by EIP-3009 in batches of ${FULL_BATCH}+ (${exact.items.toFixed(1)} on average): ${exact.batched.toFixed(0)} gas each`,
-  );
+  console.log(textTable(...channelGasTable(report)));
+  console.log(`\n${exactFact(report)}`);
   for (const problem of problems) console.log(`WRONG: ${problem}`);
   console.log(
     `\n${report.seconds.toFixed(0)} s; ${problems.length === 0 ? 'no failures' : 'FAILED'}`,
