@@ -249,7 +249,9 @@ describe('actions of a channel', () => {
       const payload = body.paymentPayload['payload'] as { channelConfig: ChannelConfig };
       const balanceOf = async (id: Hex): Promise<bigint> => {
         const [balance] = await world.client.readContract({
-          ...{ address: BATCH_SETTLEMENT, abi: ESCROW_ABI, functionName: 'channels' },
+          address: BATCH_SETTLEMENT,
+          abi: ESCROW_ABI,
+          functionName: 'channels',
           args: [id],
         });
         return balance;
@@ -258,8 +260,13 @@ describe('actions of a channel', () => {
       const answering = settle(body);
       await pendingCall();
       const sent = await world.client.sendTransaction({
-        ...{ account: stranger, chain: null, to, data, gas: 1_000_000n },
-        ...{ maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: parseGwei('90') },
+        account: stranger,
+        chain: null,
+        to,
+        data,
+        gas: 1_000_000n,
+        maxFeePerGas: parseGwei('100'),
+        maxPriorityFeePerGas: parseGwei('90'),
       });
       await world.client.mine({ blocks: 1 });
       await world.client.setAutomine(true);

@@ -47,13 +47,27 @@ function accepted(authorization: Eip3009Deposit | Permit2Deposit): AcceptedPayme
 }
 const byEip3009 = (salt = 1, channel: Channel = OWN): AcceptedPayment =>
   accepted({
-    ...{ scheme: 'batch-settlement', method: 'eip3009', from: PAYER, signature: '0x12' },
-    ...{ ...channel, amount: AMOUNT, validAfter: 0n, validBefore: 9n ** 9n, salt: hash32(salt) },
+    scheme: 'batch-settlement',
+    method: 'eip3009',
+    from: PAYER,
+    signature: '0x12',
+    ...channel,
+    amount: AMOUNT,
+    validAfter: 0n,
+    validBefore: 9n ** 9n,
+    salt: hash32(salt),
   });
 const byPermit2 = (nonce = 7n, channel: Channel = OWN): AcceptedPayment =>
   accepted({
-    ...{ scheme: 'batch-settlement', method: 'permit2', from: PAYER, signature: '0x12' },
-    ...{ ...channel, amount: AMOUNT, nonce, deadline: 9n ** 9n, sponsoredPermit: undefined },
+    scheme: 'batch-settlement',
+    method: 'permit2',
+    from: PAYER,
+    signature: '0x12',
+    ...channel,
+    amount: AMOUNT,
+    nonce,
+    deadline: 9n ** 9n,
+    sponsoredPermit: undefined,
   });
 
 type Logs = NonNullable<FakeTransaction['logs']>;
@@ -118,7 +132,9 @@ describe('who used a deposit by EIP-3009', () => {
   it.each([0n, 1n])('has not where its payer sent himself %i with the nonce', async (amount) => {
     const nonce: Hex = `0x${uintWord(authorizationNonceOf(payment))}`;
     const own = anAcceptedPayment({
-      ...{ asset: TOKEN, payTo: ELSEWHERE, amount },
+      asset: TOKEN,
+      payTo: ELSEWHERE,
+      amount,
       authorization: anEip3009Authorization({ from: PAYER, to: ELSEWHERE, value: amount, nonce }),
     });
     const logs = paymentLogs(refOf(own));

@@ -227,7 +227,10 @@ export class UseSearch {
       const [logIndex, ...otherLogs] = paidLogs;
       const value = isUser
         ? {
-            ...{ transaction: hash, blockNumber, blockHash, logIndex },
+            transaction: hash,
+            blockNumber,
+            blockHash,
+            logIndex,
             ...(otherLogs.length > 0 && { otherLogs }),
             ...(moved && { moved }),
           }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeFunctionData, type Hex, parseAbi } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import {
   aChannelChain,
   aContext,
@@ -15,10 +16,9 @@ import {
   stranger,
   type World,
 } from '../../../../test/builders/protocol/schemes/batch-settlement/channel.js';
-import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { uintWord } from '../../evm/abi-words.js';
-import type { JsonObject } from '../../payment/wire-values.js';
 import { runsCodeOf, settlementOf } from '../../payment/payment-facts.js';
+import type { JsonObject } from '../../payment/wire-values.js';
 import type { Verdict } from '../verdict.js';
 import type { ClaimBatch } from './claim-batch.js';
 import { readRefund } from './read-claim.js';

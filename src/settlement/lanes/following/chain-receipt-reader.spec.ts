@@ -17,10 +17,10 @@ import { readReceipt } from '../../../platform/chain/receipt.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { addressWord, uintWord } from '../../../protocol/evm/abi-words.js';
 import { CHANNEL_ESCROW } from '../../../protocol/evm/contracts.js';
+import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { BATCH_SETTLEMENT } from '../../../protocol/schemes/batch-settlement/claims.js';
 import { SETTLED_TOPIC } from '../../../protocol/schemes/batch-settlement/escrow.js';
 import type { Payout } from '../../../protocol/schemes/batch-settlement/payout.js';
-import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
 
