@@ -111,7 +111,6 @@ export function refOfPayment({ requirements, claim }: Payment): AuthorizationRef
   const { asset, payTo, amount } = requirements;
   const { method, from: payer, nonce } = claim;
   if (payer === undefined || nonce === undefined) return undefined;
-  const { paysInto } = judgeOf(claim);
-  const paid = accountOf(paysInto?.(claim));
+  const paid = accountOf(judgeOf(claim).paysInto?.(claim));
   return { method, asset, payer, nonce: BigInt(nonce), payTo, amount, ...paid };
 }

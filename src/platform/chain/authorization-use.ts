@@ -16,7 +16,6 @@ import type { ChainView } from './chain-view.js';
 export function refOf(payment: AcceptedPayment): AuthorizationRef {
   const { method } = payment.authorization;
   const { asset, payer, payTo, amount } = transferOf(payment);
-  const { paysInto } = actionOf(payment.authorization);
   return {
     method,
     asset,
@@ -24,7 +23,7 @@ export function refOf(payment: AcceptedPayment): AuthorizationRef {
     nonce: authorizationNonceOf(payment),
     payTo,
     amount,
-    ...accountOf(paysInto?.(payment.authorization)),
+    ...accountOf(actionOf(payment.authorization).paysInto?.(payment.authorization)),
   };
 }
 
