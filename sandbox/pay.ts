@@ -121,9 +121,7 @@ if (wallet !== undefined) await sayWhatIsThere('before');
 console.log(`before       ${await balances()}`);
 const begun = performance.now();
 const purchase =
-  resource === 'v1'
-    ? await buyByV1(url, PAYER.key)
-    : await stockBuyerAs(signer, rpcUrl).buy(url);
+  resource === 'v1' ? await buyByV1(url, PAYER.key) : await stockBuyerAs(signer, rpcUrl).buy(url);
 const seconds = ((performance.now() - begun) / 1000).toFixed(2);
 console.log(`GET ${url} -> ${purchase.status} in ${seconds} s`);
 console.log(`content      ${purchase.body}`);
