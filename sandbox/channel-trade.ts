@@ -35,7 +35,7 @@ interface TradeTransaction {
   readonly gas: number;
 }
 
-/** What came of paying many calls by one channel. */
+/** The result of many calls that one channel has paid. */
 export interface ChannelTrade {
   /** From the first call, which opens the channel, to the answer to the last. */
   readonly seconds: number;

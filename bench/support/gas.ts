@@ -44,7 +44,7 @@ export async function gasOf(
   );
 }
 
-/** Gas of a settlement over the batches that are large enough; NaN where there is none. */
+/** Gas of a settlement over the batches that are large enough; NaN without any such batch. */
 export function fullBatches(
   transactions: readonly TransactionGas[],
 ): Pick<GasUse, 'batched' | 'batches' | 'items'> {

@@ -41,7 +41,7 @@ describe('how code is served', () => {
     expect([kindOf(TRUSTED), kindOf(TRUSTED, PAYER)]).toEqual(['open', 'marked']);
   });
 
-  it('blames no trusted code, whoever is named beside it', () => {
+  it('blames no trusted code, and no trusted account named beside it', () => {
     conduct.trust([PAYER]);
     conduct.noteBurn(TRUSTED, PAYER);
     expect([kindOf(TRUSTED, PAYER), kindOf(PAYER)]).toEqual(['open', 'open']);
