@@ -89,7 +89,8 @@ export const DOWNLOADED: JsonObject = {
 };
 export const OBJECT_BYTES: JsonObject = {
   description: 'The bytes, as the type they were stored with.',
-  content: { '*/*': { schema: text } },
+  // Some generators of clients do not know a range of types alone.
+  content: { 'application/octet-stream': { schema: text }, '*/*': { schema: text } },
 };
 export const STORED = jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR);
 export const LINKS_TAKEN_BACK = jsonAnswer('They open nothing any more.', 'HubLinksTakenBack', {
