@@ -1,10 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBody, ApiOperation } from '@nestjs/swagger';
+import { ApiBody } from '@nestjs/swagger';
 import {
-  Answers,
-  type AnswersByStatus,
   BODY_REFUSALS,
   count,
+  describing,
   flag,
   free,
   jsonAnswer,
@@ -158,22 +157,7 @@ export const DISCOVERY_OPENAPI: OpenApiPart = {
   },
 };
 
-const describes = (
-  operationId: string,
-  summary: string,
-  answers: AnswersByStatus,
-  description?: string,
-): MethodDecorator =>
-  applyDecorators(
-    ApiOperation({
-      operationId,
-      tags: ['Discovery'],
-      summary,
-      ...(description !== undefined && { description }),
-      security: OPEN,
-    }),
-    Answers({ ...answers, 429: TOO_MANY }),
-  );
+const describes = describing({ tag: 'Discovery', security: OPEN }, { 429: TOO_MANY });
 
 /** The description of a question. */
 export const DescribesQuestion = (

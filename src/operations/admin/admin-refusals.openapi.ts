@@ -1,6 +1,9 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
-import { Answers, type AnswersByStatus, KEY_ALWAYS, problem } from '../../platform/http/openapi.js';
+import {
+  type AnswersByStatus,
+  describing,
+  KEY_ALWAYS,
+  problem,
+} from '../../platform/http/openapi.js';
 
 /** Of who has no key, or none that may. */
 export const ADMIN_REFUSALS: AnswersByStatus = {
@@ -19,21 +22,5 @@ export const NO_REDIS = problem('Redis does not answer.', {
 });
 
 /** Describes routes of operators. @param failures - answers that all of them have, besides those about keys. */
-export function describedWith(failures: AnswersByStatus) {
-  return (
-    operationId: string,
-    summary: string,
-    answers: AnswersByStatus,
-    description?: string,
-  ): MethodDecorator =>
-    applyDecorators(
-      ApiOperation({
-        operationId,
-        tags: ['Operators'],
-        summary,
-        ...(description !== undefined && { description }),
-        security: KEY_ALWAYS,
-      }),
-      Answers({ ...answers, ...ADMIN_REFUSALS, ...failures }),
-    );
-}
+export const describedWith = (failures: AnswersByStatus): ReturnType<typeof describing> =>
+  describing({ tag: 'Operators', security: KEY_ALWAYS }, { ...ADMIN_REFUSALS, ...failures });
