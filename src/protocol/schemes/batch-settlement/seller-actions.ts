@@ -62,21 +62,38 @@ const SHARED = {
 
 const INSUFFICIENT = 'invalid_batch_settlement_evm_insufficient_balance';
 
+/** What a failure of an action is called, of whichever kind it is. */
+function failingBy({
+  expired,
+  simulationFailed,
+  transactionFailed,
+}: Pick<Action['reasons'], 'expired' | 'simulationFailed' | 'transactionFailed'>) {
+  return {
+    reasons: {
+      used: 'duplicate_settlement',
+      expired,
+      insufficientBalance: INSUFFICIENT,
+      insufficientAllowance: INSUFFICIENT,
+      simulationFailed,
+      transactionFailed,
+      noEvidence: transactionFailed,
+    },
+    diagnose: async (_chain, _terms, _authorization, { again }) =>
+      (await again()).status === 'paid' ? undefined : simulationFailed,
+  } satisfies Partial<Action>;
+}
+
 const CLAIM_KIND = kindOf('channel-claim');
 
 /** Collects what vouchers are worth. */
 export const CLAIM: Action<BatchClaim, ClaimBatch> = {
   ...SHARED,
   method: CLAIM_KIND,
-  reasons: {
-    used: 'duplicate_settlement',
+  ...failingBy({
     expired: 'invalid_batch_settlement_evm_claim_transaction_failed',
-    insufficientBalance: INSUFFICIENT,
-    insufficientAllowance: INSUFFICIENT,
     simulationFailed: 'invalid_batch_settlement_evm_claim_simulation_failed',
     transactionFailed: 'invalid_batch_settlement_evm_claim_transaction_failed',
-    noEvidence: 'invalid_batch_settlement_evm_claim_transaction_failed',
-  },
+  }),
   inFlightKindOf: () => 'c',
   partiesOf: ({ rows }) => partiesIn(rows),
   blamedFor: authorizerOf,
@@ -104,10 +121,6 @@ export const CLAIM: Action<BatchClaim, ClaimBatch> = {
   runsCodeOf: authorizerOf,
   gasCapOf: claimGasCap,
   gasProfileOf: ({ rows }) => `claim of ${rows.length}`,
-  diagnose: async (_chain, _terms, _claim, { again }) =>
-    (await again()).status === 'paid'
-      ? undefined
-      : 'invalid_batch_settlement_evm_claim_simulation_failed',
   evidence: CLAIM_EVIDENCE,
 };
 
@@ -117,15 +130,11 @@ const PAYOUT_KIND = kindOf('channel-settle');
 export const PAYOUT: Action<PayoutClaim, Payout> = {
   ...SHARED,
   method: PAYOUT_KIND,
-  reasons: {
-    used: 'duplicate_settlement',
+  ...failingBy({
     expired: 'invalid_batch_settlement_evm_nothing_to_settle',
-    insufficientBalance: INSUFFICIENT,
-    insufficientAllowance: INSUFFICIENT,
     simulationFailed: 'invalid_batch_settlement_evm_settle_simulation_failed',
     transactionFailed: 'invalid_batch_settlement_evm_settle_transaction_failed',
-    noEvidence: 'invalid_batch_settlement_evm_settle_transaction_failed',
-  },
+  }),
   partiesOf: ({ token, from }) => [{ asset: token, payTo: from }],
   // No account has signed it. A payout fails by its token alone, which is suspended for payouts, and for no payment.
   blamedFor: ({ token }) => `payout:${token}`,
@@ -155,10 +164,6 @@ export const PAYOUT: Action<PayoutClaim, Payout> = {
     return { asset: token, payer: CHANNEL_ESCROW, payTo: from, amount: 1n };
   },
   gasProfileOf: () => 'payout',
-  diagnose: async (_chain, _terms, _payout, { again }) =>
-    (await again()).status === 'paid'
-      ? undefined
-      : 'invalid_batch_settlement_evm_settle_simulation_failed',
   evidence: PAYOUT_EVIDENCE,
 
   traceOf: (claim) => {
@@ -187,15 +192,11 @@ const REFUND_KIND = kindOf('channel-refund');
 export const REFUND: Action<RefundClaim, Refund> = {
   ...SHARED,
   method: REFUND_KIND,
-  reasons: {
-    used: 'duplicate_settlement',
+  ...failingBy({
     expired: 'invalid_batch_settlement_evm_refund_simulation_failed',
-    insufficientBalance: INSUFFICIENT,
-    insufficientAllowance: INSUFFICIENT,
     simulationFailed: 'invalid_batch_settlement_evm_refund_simulation_failed',
     transactionFailed: 'invalid_batch_settlement_evm_refund_transaction_failed',
-    noEvidence: 'invalid_batch_settlement_evm_refund_transaction_failed',
-  },
+  }),
   partiesOf: ({ config: { token, receiver }, rows }) => [
     { asset: token, payTo: receiver },
     ...partiesIn(rows),
@@ -231,10 +232,6 @@ export const REFUND: Action<RefundClaim, Refund> = {
   runsCodeOf: ({ config }) => config.receiverAuthorizer,
   gasCapOf: refundGasCap,
   gasProfileOf: ({ rows }) => `refund and claim of ${rows.length}`,
-  diagnose: async (_chain, _terms, _refund, { again }) =>
-    (await again()).status === 'paid'
-      ? undefined
-      : 'invalid_batch_settlement_evm_refund_simulation_failed',
   evidence: REFUND_EVIDENCE,
 
   traceOf: ({ config, refundNonce }, chainId) => {
