@@ -126,22 +126,14 @@ export function holdsAllOf(archived: RecordedSettlement, record: RecordedSettlem
 }
 
 function textOf(settlement: RecordedSettlement, withDetails: boolean): string {
-  const {
-    view,
-    details,
-    authorizationId,
-    isAcknowledged: isTold,
-    isPinned: isKept,
-    blockHash,
-    times,
-  } = settlement;
+  const { view, details, authorizationId, isAcknowledged, isPinned, blockHash, times } = settlement;
   const { included, finished } = times;
   // Its block and its end are compared once, as the record has them.
   const payment = withDetails
     ? details && { ...details, blockHash: undefined, times: undefined }
     : undefined;
   return JSON.stringify(
-    { view, payment, authorizationId, isTold, isKept, blockHash, included, finished },
+    { view, payment, authorizationId, isAcknowledged, isPinned, blockHash, included, finished },
     (_, value: unknown) => {
       if (typeof value === 'bigint') return value.toString();
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

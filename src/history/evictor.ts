@@ -97,17 +97,17 @@ function verdictOf(
  *   acknowledged stays known as sold, for the chain does not show it.
  * - Settled without a transaction: it stays, as the chain knows nothing of it.
  */
-export function mayLeave({ view, isAcknowledged: isTold, times }: RecordedSettlement): boolean {
+export function mayLeave({ view, isAcknowledged, times }: RecordedSettlement): boolean {
   if (times.finished === undefined || view.transaction === undefined) return false;
   const isSold = view.sale.state === 'sold';
   switch (view.state) {
     case 'finalized':
       return view.isPaid && isSold;
     case 'foreign':
-      return view.isPaid ? isSold : !isSold && !isTold;
+      return view.isPaid ? isSold : !isSold && !isAcknowledged;
     case 'reverted':
     case 'expired':
-      return !isSold && !isTold;
+      return !isSold && !isAcknowledged;
     case 'queued':
     case 'broadcast':
     case 'included':

@@ -70,15 +70,7 @@ export function rowOf(
   epoch: number,
   { id, version, settlement }: Extract<Change, { readonly kind: 'recorded' }>,
 ): SettlementRow {
-  const {
-    view,
-    details,
-    authorizationId,
-    isAcknowledged: isTold,
-    isPinned: isKept,
-    blockHash,
-    times,
-  } = settlement;
+  const { view, details, authorizationId, isAcknowledged, isPinned, blockHash, times } = settlement;
   const { sale } = view;
   return {
     id: wordOf(id),
@@ -99,8 +91,8 @@ export function rowOf(
     sold_to: sale.requester ?? null,
     sold_key: sale.soldKeyTag ?? null,
     bound_key: sale.boundKeyTag ?? null,
-    is_told: isTold,
-    is_kept: isKept,
+    is_told: isAcknowledged,
+    is_kept: isPinned,
     is_async: view.isAsync,
     authorization_id: wordOf(authorizationId),
     terms_tag: wordOf(view.termsTag),
