@@ -3,9 +3,9 @@ import type { Hex } from 'viem';
 import type { BlockPoint } from '../../platform/chain/chain-queries.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { readUntil } from '../../platform/chain/read-until.js';
 import type { FoundLog, Receipt } from '../../platform/chain/receipt.js';
-import type { BlockRange } from '../../platform/chain/use-search/scan.js';
-import { delay, withTimeout } from '../../platform/concurrency/timing.js';
+import { type BlockRange, LOOK_BACK_BLOCKS } from '../../platform/chain/use-search/scan.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { ChainReader } from '../../protocol/evm/chain-reader.js';
 import type { Payment } from '../../protocol/payment/payment.js';
@@ -13,8 +13,6 @@ import { actionOf } from '../../protocol/schemes/registry.js';
 import type { LogTrace, Told } from '../../protocol/schemes/scheme.js';
 import type { SettleAnswer, SettleAnswers } from './settle-answer.js';
 
-/** About three hours of BNB Chain: older transactions of others are not named. */
-const LOOK_BACK_BLOCKS = 25_000n;
 /** How long an answer waits for its details, and between two attempts. */
 const PATIENCE_MS = 3000;
 /** The same where the time of its request is up. */
@@ -24,7 +22,7 @@ const AGAIN_MS = 200;
 interface Asked {
   readonly payment: Payment;
   readonly chain: EvmChain;
-  /** Milliseconds since the epoch. */
+  /** As `performance.now()` counts. */
   readonly until: number;
 }
 
@@ -53,8 +51,8 @@ export class DoneFacts {
     if (!answer.body.success) return answer;
     const action = actionOf(payment.claim);
     if (action.told === undefined) return answer;
-    const now = Date.now();
-    const until = Math.min(now + PATIENCE_MS, Math.max(deadline, now + LEAST_PATIENCE_MS));
+    const leftMs = Math.max(deadline - Date.now(), LEAST_PATIENCE_MS);
+    const until = performance.now() + Math.min(leftMs, PATIENCE_MS);
     const asked = { payment, chain, until };
     const own = answer.body.transaction as Hex | '';
     const [ofOwn, state] = await Promise.all([
@@ -198,18 +196,8 @@ function withFacts(
 }
 
 /** Reads at least once, and again until it succeeds; no longer than until this time. */
-async function inTime<T>(until: number, read: () => Promise<T>): Promise<T | undefined> {
-  for (;;) {
-    const left = Math.max(until - Date.now(), AGAIN_MS);
-    try {
-      const done = await withTimeout(left, read());
-      return done.inTime ? done.value : undefined;
-    } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-      if (Date.now() + AGAIN_MS > until) return undefined;
-      await delay(AGAIN_MS);
-    }
-  }
+function inTime<T>(until: number, read: () => Promise<T>): Promise<T | undefined> {
+  return readUntil(Math.max(until, performance.now() + AGAIN_MS), AGAIN_MS, read);
 }
 
 function decimal(_: string, value: unknown): unknown {

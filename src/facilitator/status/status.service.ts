@@ -7,6 +7,7 @@ import {
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { movedBy } from '../../platform/chain/use-search/moved.js';
+import { LOOK_BACK_BLOCKS } from '../../platform/chain/use-search/scan.js';
 import { withTimeout } from '../../platform/concurrency/timing.js';
 import { ArchiveUnavailableError, ChainUnavailableError } from '../../protocol/errors.js';
 import type { ActionMethod } from '../../protocol/evm/transfer-method.js';
@@ -48,8 +49,6 @@ interface AuthorizationQuery {
   readonly nonce: bigint;
 }
 
-/** About three hours of BNB Chain. */
-const LOOK_BACK_BLOCKS = 25_000n;
 /** The search for the transaction that used an authorization may take so long; that it is used is known before. */
 const USE_SEARCH_TIMEOUT_MS = 1500;
 

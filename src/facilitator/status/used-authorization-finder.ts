@@ -2,16 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
 import { accountOf, isAuthorizationUsed } from '../../platform/chain/authorization-use.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import { delay, withTimeout } from '../../platform/concurrency/timing.js';
-import { ChainUnavailableError } from '../../protocol/errors.js';
+import { readUntil } from '../../platform/chain/read-until.js';
+import { LOOK_BACK_BLOCKS } from '../../platform/chain/use-search/scan.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { judgeOf } from '../../protocol/schemes/registry.js';
 import type { HiddenUse } from '../../protocol/schemes/scheme.js';
 
-/** About three hours of BNB Chain: an authorization used earlier is refused without its hash. */
-const LOOK_BACK_BLOCKS = 25_000n;
 /** The refusal is known; its hash is worth waiting for this long. */
 const USE_CHECK_TIMEOUT_MS = 1500;
 /** Between two attempts to ask for it. */
@@ -63,28 +61,14 @@ export class UsedAuthorizationFinder {
     if (reason === action.reasons.used) return true;
     const may = action.mayHideUse(reason);
     if (may === 'no') return false;
-    return retryUntil(until, () => isHiddenUse(chain, ref, may));
+    return readUntil(until, AGAIN_MS, () => isHiddenUse(chain, ref, may));
   }
 
   /** @returns `undefined` where it is not found in time. */
   async userOf(payment: Payment, chain: EvmChain, until: number): Promise<Use | undefined> {
     const ref = refOfPayment(payment);
-    return ref && retryUntil(until, () => search(chain, ref));
+    return ref && readUntil(until, AGAIN_MS, () => search(chain, ref));
   }
-}
-
-/** Retries until there is an answer; `undefined` after the time-out. */
-async function retryUntil<T>(until: number, ask: () => Promise<T>): Promise<T | undefined> {
-  while (performance.now() < until) {
-    try {
-      const answer = await withTimeout(until - performance.now(), ask());
-      return answer.inTime ? answer.value : undefined;
-    } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-      await delay(AGAIN_MS);
-    }
-  }
-  return undefined;
 }
 
 async function isHiddenUse(

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Hex } from 'viem';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { LOOK_BACK_BLOCKS } from '../../platform/chain/use-search/scan.js';
 import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
@@ -149,8 +150,6 @@ export class Reconciler {
     return { kind: (await isUsedNow(chain.views(), ref)) ? 'seen' : 'open' };
   }
 }
-
-const LOOK_BACK_BLOCKS = 25_000n;
 
 type UsedTransfer = AuthorizationRef & Transfer;
 

@@ -11,6 +11,9 @@ import { BudgetSpentError, type SearchBudget } from './budget.js';
 import { firstUsedBlock } from './first-used.js';
 import { paidLogsOf } from './moved.js';
 
+/** About three hours of BNB Chain: who used an authorization, or did an action, before that is not named. */
+export const LOOK_BACK_BLOCKS = 25_000n;
+
 /** Blocks to look through; both ends count. */
 export interface BlockRange {
   readonly from: bigint;
