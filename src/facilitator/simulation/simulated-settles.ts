@@ -50,7 +50,7 @@ export interface SimulationTerms {
 }
 
 /** Where payments may be played that could be settled for real. */
-export interface SimulationRules {
+interface SimulationRules {
   maySimulateOn(chainId: number): boolean;
   readonly silentMs: number;
 }

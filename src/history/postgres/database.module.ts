@@ -4,7 +4,7 @@ import { DatabasePools, type PoolName } from '../../platform/database/database-p
 import { Database, databaseOn } from './database.js';
 
 /** What a {@link Database} is injected by where a module has more than one. */
-export const databaseOf = (pool: PoolName): string => `HISTORY_DATABASE_${pool}`;
+const databaseOf = (pool: PoolName): string => `HISTORY_DATABASE_${pool}`;
 
 /** What its tables are injected by. */
 export const tablesOf = (pool: PoolName): string => `HISTORY_TABLES_${pool}`;

@@ -28,7 +28,7 @@ export class TakedownView {
   readonly at!: string;
 }
 
-export class HubAct extends TakedownView {
+class HubAct extends TakedownView {
   @ApiProperty({ ...text, enum: ['taken_down', 'restored'] })
   readonly action!: 'taken_down' | 'restored';
 }

@@ -5,7 +5,7 @@ import type { Denial, DenialName } from '../moderation-store.js';
 const KIND = { ...text, enum: ['payee', 'host'] };
 const VALUE = { ...text, description: 'An address or a host, in lower case.' };
 
-export class CatalogueDenial implements Denial {
+class CatalogueDenial implements Denial {
   @ApiProperty(KIND)
   readonly kind!: DenialName['kind'];
 

@@ -18,7 +18,7 @@ import { isVoucherSigned, missingContract, UNREAD } from './verify-channel.js';
 const SIMULATION_FAILED = 'invalid_batch_settlement_evm_claim_simulation_failed';
 
 /** Rows that would go through, in the form in which the contract takes them. */
-export interface GoodRows {
+interface GoodRows {
   readonly kind: 'good';
   readonly rows: readonly ClaimRow[];
   /** Of the authorizer over the rows. */
