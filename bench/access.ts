@@ -7,6 +7,7 @@ import type { Service } from '../sandbox/service.js';
 import { createApiKey } from '../src/operations/access/api-key.js';
 import { ApiKeyStore } from '../src/operations/access/api-key-store.js';
 import { RequestAccess } from '../src/operations/access/request-access.js';
+import { ClientAddresses } from '../src/platform/http/client-address.js';
 import {
   accessCell,
   type AccessReport,
@@ -104,7 +105,8 @@ async function keyCheckMicros(): Promise<number> {
   await keys.start();
   const rateLimits = { verify: 0, settle: 0, lookup: 0 };
   const access = new RequestAccess(
-    { access: { rateLimits, openScopes: new Set() }, trustProxy: 'off' },
+    { access: { rateLimits, openScopes: new Set() } },
+    new ClientAddresses({ trustProxy: 'off' }),
     { take: () => Promise.reject(new Error('not limited')) },
     keys,
   );

@@ -32,6 +32,8 @@ export interface LoadOptions {
   readonly bodies: readonly string[];
   /** No request begins later than this. */
   readonly seconds?: number;
+  /** No request begins once it is aborted. */
+  readonly signal?: AbortSignal;
   /**
    * Requests are due at this pace instead of one after the other, and their latency counts from when
    * they were due: a service that stalls does not make its load lighter.
@@ -45,6 +47,7 @@ export interface LoadOptions {
 /** A closed loop: a request is sent when an earlier one is answered. */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const { url, path, concurrency, bodies, seconds = Infinity, pacePerSecond, onAnswer } = options;
+  const mayGoOn = (): boolean => performance.now() < until && options.signal?.aborted !== true;
   const latencies: number[] = [];
   const failures: Record<string, number> = {};
   const begun = performance.now();
@@ -53,13 +56,14 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   let failed = 0;
   const worker = async (): Promise<void> => {
     const connection = new JsonConnection(new URL(url), path, options.headers);
-    while (performance.now() < until) {
+    while (mayGoOn()) {
       const index = next;
       const body = bodies[index];
       next += 1;
       if (body === undefined) break;
       const dueAt = pacePerSecond && begun + (index * 1000) / pacePerSecond;
       if (dueAt !== undefined) await untilTime(dueAt);
+      if (!mayGoOn()) break;
       const sentAt = dueAt ?? performance.now();
       const answer = await send(connection, body, options);
       const answeredAt = performance.now();
